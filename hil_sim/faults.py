@@ -43,7 +43,7 @@ DRIFTS: Final[Mapping[str, Dimension]] = {
 class Kind:
     """What a fault does, what it takes as its value (SI), and what stands there without one.
 
-    ``dimension`` None: no value; ``default`` None: a value is due. ``channels``: the fault is one link's.
+    ``dimension`` None: no value; ``default`` None: expected a value. ``channels``: the fault is one link's.
     """
 
     meaning: str
@@ -142,7 +142,9 @@ def parse(text: str) -> Fault:
     """Return the fault that ``text`` describes; raise UsageError with what would be right."""
     match = _TEXT.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"fault {text!r}: NAME[.CHANNEL]@TIME[:VALUE] is due, for instance length-nan.3@2s")
+        raise UsageError(
+            f"fault {text!r}: expected NAME[.CHANNEL]@TIME[:VALUE], for instance length-nan.3@2s"
+        )
     name = match["name"]
     if name not in names():
         raise UsageError(f"fault {text!r}: no fault {name!r}; there are {', '.join(names())}")
@@ -160,7 +162,7 @@ def _channel(text: str, part: str | None, kind: Kind) -> int:
         return 0
     if part is None or int(part) < 1:
         name = text.strip().split("@")[0].split(".")[0]
-        raise UsageError(f"fault {text!r}: a channel from 1 is due, for instance {name}.1@2s")
+        raise UsageError(f"fault {text!r}: expected a channel from 1, for instance {name}.1@2s")
     return int(part) - 1
 
 
@@ -172,7 +174,7 @@ def _value(text: str, part: str | None, kind: Kind) -> float:
         return 0.0
     if part is None:
         if kind.default is None:
-            raise UsageError(f"fault {text!r}: a value is due, for instance :{dimension.example}")
+            raise UsageError(f"fault {text!r}: expected a value, for instance :{dimension.example}")
         return kind.default
     value = _quantity(text, part, dimension)
     if not kind.lowest <= value <= kind.highest:

@@ -166,7 +166,7 @@ def parse(text: str, dimension: Dimension) -> float:
     number, symbol = match.groups()
     symbol = " ".join(symbol.split())
     if _LEADING_ZERO.match(number):
-        raise UnitError(f"{shown} has a leading zero, which some programs read as octal; leave it out")
+        raise UnitError(f"{shown} has a leading zero, which some programs read as octal: remove it")
     unit = dimension.unit(symbol)
     if unit is None:
         raise UnitError(_wrong_unit(stripped, number, symbol, dimension))
@@ -176,7 +176,7 @@ def parse(text: str, dimension: Dimension) -> float:
         raise UnitError(f"{shown} is not finite") from None
     if not (value >= dimension.lowest):
         raise UnitError(
-            f"{shown} does not exist, the lowest {dimension.name} is {dimension.lowest:g} {dimension.si}"
+            f"{shown} does not exist: the minimum {dimension.name} is {dimension.lowest:g} {dimension.si}"
         )
     return value
 
@@ -220,25 +220,26 @@ def _not_a_number(stripped: str, shown: str, dimension: Dimension) -> str:
     if first in {"nan", "inf", "infinity"}:
         return f"{shown} is not finite"
     if re.match(r"[+-]?[0-9]+,[0-9]", stripped):
-        return f"{shown} has a comma, the decimal sign is a point"
-    return f"{shown} is not {dimension.phrase}, write a number and a unit ({choices(dimension)})"
+        return f"{shown} has a comma: use a decimal point"
+    return f"{shown} is not {dimension.phrase}, expected a number and a unit ({choices(dimension)})"
 
 
 def _wrong_unit(stripped: str, number: str, symbol: str, dimension: Dimension) -> str:
     if not symbol:
         return bare_number(number, dimension)
     if symbol[0] == ",":
-        return f"{stripped!r} has a comma, the decimal sign is a point"
+        return f"{stripped!r} has a comma: use a decimal point"
     if symbol[0] == "_":
-        return f"{stripped!r} has an underscore between digits, leave it out"
+        return f"{stripped!r} has an underscore between digits: remove it"
     other = _BY_SYMBOL.get(symbol)
     if other is not None:
         note = " (standard gravity)" if symbol == "g" else ""
-        return f"{symbol!r} is a unit of {other.name}{note}, {dimension.phrase} is due ({choices(dimension)})"
+        expected = f"{dimension.phrase} ({choices(dimension)})"
+        return f"{symbol!r} is a unit of {other.name}{note}, expected {expected}"
     symbols = [unit.symbol for unit in dimension.units if unit.symbol]
     spelled = " ".join(symbol.translate(_OTHER_SPELLINGS).split())
     near = [known for known in symbols if known.casefold() == spelled.casefold()]
     near = near or difflib.get_close_matches(spelled, symbols, n=1, cutoff=0.6)
     if near:
         return f"unknown unit {symbol!r}, did you mean {number} {near[0]}? ({choices(dimension)})"
-    return f"unknown unit {symbol!r}, {dimension.phrase} is due ({choices(dimension)})"
+    return f"unknown unit {symbol!r}, expected {dimension.phrase} ({choices(dimension)})"

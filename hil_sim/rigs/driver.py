@@ -83,12 +83,12 @@ def _yaml_rows(path: Path) -> list[list[float]]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise FormatError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
     if not isinstance(plain, list) or not plain:
-        raise FormatError(f"{path}: a list of rows is due, each [time in s, steering, throttle, brake]")
+        raise FormatError(f"{path}: expected a list of rows, each [time in s, steering, throttle, brake]")
     for number, row in enumerate(plain, start=1):
         numbers = isinstance(row, list) and all(type(x) in (int, float) and math.isfinite(x) for x in row)
         if not numbers or len(row) != 4:
             raise FormatError(
-                f"{path}: row {number}: four numbers are due: time in s, steering, throttle, brake"
+                f"{path}: row {number}: expected four numbers: time in s, steering, throttle, brake"
             )
     return [[float(x) for x in row] for row in plain]
 

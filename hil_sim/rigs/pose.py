@@ -71,7 +71,7 @@ def file_laws(path: Path) -> dict[str, Law]:
         raise FormatError(f"{path}:1:1: names no axis; columns are time_s and some of {', '.join(columns)}")
     rows = read_columns(path, ("time_s", *names))
     if len(rows) < 2 or not (np.diff(rows[:, 0]) > 0.0).all():
-        raise FormatError(f"{path}: two rows or more are due, and each time_s after the one before")
+        raise FormatError(f"{path}: expected two rows or more, with increasing time_s")
 
     def law(spline: CubicSpline) -> Law:
         def at(time: float) -> tuple[float, float, float]:
@@ -200,5 +200,5 @@ def _laws(arguments: argparse.Namespace) -> dict[str, Sequence[Law]]:
         for axis, law in file_laws(arguments.file).items():
             laws.setdefault(axis, []).append(law)
     if not laws:
-        raise UsageError("one of --sine, --sweep and --file is due")
+        raise UsageError("expected one of --sine, --sweep and --file")
     return {axis: tuple(own) for axis, own in laws.items()}

@@ -100,13 +100,13 @@ def _payload(arguments: argparse.Namespace) -> VehiclePayload:
     from mastd.units import LENGTH
 
     if (arguments.vehicle is None) == (arguments.profile is None):
-        raise UsageError("either VEHICLE or --profile is due")
+        raise UsageError("expected either VEHICLE or --profile")
     if arguments.profile is not None:
         if arguments.position or arguments.free:
             raise UsageError("--position and --free go with VEHICLE; a profile has its own")
         payload = load(find("profile", arguments.profile), ProfileSettings).payload
         if not isinstance(payload, VehiclePayload):
-            raise UsageError(f"{arguments.profile}: its payload is of kind {payload.kind}, vehicle is due")
+            raise UsageError(f"{arguments.profile}: its payload is of kind {payload.kind}, expected vehicle")
         return payload
     position = [quantity("--position", text, LENGTH) for text in arguments.position or ()]
     return VehiclePayload(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``bench``."""
-    parser = subparsers.add_parser("bench", help="measure speeds on this machine")
+    parser = subparsers.add_parser("bench", help="measure execution times on this machine")
     parser.add_argument("names", metavar="NAME", nargs="*", help="figure or group, such as ik.us or fk")
-    parser.add_argument("--list", action="store_true", help="list the names and measure nothing")
+    parser.add_argument("--list", action="store_true", help="list the names only")
     parser.add_argument(
         "--seeds", default="10", metavar="N|A-B", help="long benches: seeds 1 to N, or A to B (default: 10)"
     )
@@ -26,7 +26,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--out",
         default="runs/bench",
         metavar="DIR",
-        help="long benches: where results are kept, so that a second call goes on (default: runs/bench)",
+        help="long benches: directory of results, from which a second call continues (default: runs/bench)",
     )
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON document")
     parser.set_defaults(run=run)
@@ -37,12 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.bench.registry import Scope, long_names, measure, names
 
     if arguments.list:
-        long = [f"{name}  (takes long, only when named)" for name in long_names()]
+        long = [f"{name}  (slow, runs only when named)" for name in long_names()]
         print("\n".join([*names(), *long]))
         return 0
     scope = Scope(seeds_of(arguments.seeds), Path(arguments.out), _tell)
     if sys.stderr.isatty():
-        print("measuring; other load on this machine shows in the figures", file=sys.stderr)
+        print("measuring; other load on this machine affects the figures", file=sys.stderr)
     figures = measure(arguments.names, scope)
     if arguments.json:
         print(json.dumps({name: figure.as_json() for name, figure in figures.items()}, allow_nan=False))
@@ -65,4 +65,4 @@ def seeds_of(text: str) -> tuple[int, ...]:
     first, _, last = text.rpartition("-")
     if (first or "1").isdecimal() and last.isdecimal() and 1 <= int(first or "1") <= int(last) <= 10_000:
         return tuple(range(int(first or "1"), int(last) + 1))
-    raise UsageError(f"--seeds {text}: a number of seeds or a range of them is due, for instance 3 or 4-6")
+    raise UsageError(f"--seeds {text}: expected a number of seeds or a range, for instance 3 or 4-6")

@@ -1,4 +1,4 @@
-"""``mastd check PROFILE``: prove before motion that a profile can be played."""
+"""``mastd check PROFILE``: check before motion that a profile can be run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from mastd.commands.progress import riding
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``check``."""
-    parser = subparsers.add_parser("check", help="prove before motion that a profile can be played")
+    parser = subparsers.add_parser("check", help="check before motion that a profile can be run")
     parser.add_argument("profile", metavar="PROFILE", help="profile file, or the name of a starter profile")
     parser.add_argument(
         "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
     )
-    parser.add_argument("--rigs", metavar="FILE", help="rigs that may join: can the profile's?")
+    parser.add_argument(
+        "--rigs", metavar="FILE", help="rigs that may join: checks that the profile's rigs are among them"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.set_defaults(run=run)
 
@@ -51,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{profile.name}\n{result.text()}")
         print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
         if profile.all_rigs() and rigs is None:
-            print(f"  uses {', '.join(profile.all_rigs())}: --rigs FILE checks whether they may join")
+            print(f"  uses {', '.join(profile.all_rigs())}: check them with --rigs FILE")
         if cue is not None:
             print(cue_text(cue))
     return 0 if ok else 1

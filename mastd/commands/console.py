@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("starlette", "uvicorn", "websockets")
 _DESCRIPTION = (
     "Serve a page that shows the table and commands it, until Ctrl-C. It asks for a token: the operator's, "
-    "or the observer's, who may watch and stop. Without a certificate it listens for this machine alone."
+    "or the observer's (view and stop). Without a certificate it accepts connections from this machine only."
 )
 
 
@@ -27,7 +27,10 @@ def add_parsers(subparsers: Subparsers) -> None:
         "console", help="the operator's page in a browser", description=_DESCRIPTION
     )
     parser.add_argument(
-        "--listen", default="127.0.0.1:8080", metavar="ADDRESS:PORT", help="port 0 is any (127.0.0.1:8080)"
+        "--listen",
+        default="127.0.0.1:8080",
+        metavar="ADDRESS:PORT",
+        help="port 0: any free port (127.0.0.1:8080)",
     )
     parser.add_argument("--address", help="where the daemon is (default: this user's on this machine)")
     parser.add_argument("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
@@ -40,7 +43,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="more profiles to choose from",
+        help="directory of further profiles",
     )
     parser.set_defaults(run=run)
 
@@ -85,4 +88,4 @@ def _announce(url: str, tokens: Tokens, files: TokenFiles) -> None:
     ):
         shown = f"{token}  (also in {path})" if sys.stdout.isatty() else f"in {path}"
         print(f"{role}'s token: {shown}")
-    print("Ctrl-C ends the console; the daemon goes on", flush=True)
+    print("Ctrl-C ends the console; the daemon keeps running", flush=True)

@@ -24,8 +24,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "export",
         help="write a run's signals, or any file of series, in another format",
         description="Write a run's signals, or any file of series, in another format. Times of a run are"
-        " seconds of the record's clock, exactly n times its period; periods that are missing are filled, and"
-        " told.",
+        " seconds of the record's clock, exactly n times its period; missing periods are filled and"
+        " reported.",
     )
     parser.add_argument(
         "source",
@@ -34,9 +34,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         help="a run's directory, its run.mcap, a fault-….mcap, or any other file of series",
     )
     parser.add_argument(
-        "--to", metavar="FORMAT", help="name of the format; if left out, told from the suffix of --out"
+        "--to", metavar="FORMAT", help="name of the format (default: from the suffix of --out)"
     )
-    parser.add_argument("--out", metavar="FILE", type=Path, help="if left out, beside what it is made of")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="default: beside its source")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--signals",
@@ -48,12 +48,12 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--rate", metavar="RATE", help="resample to this rate, such as 256Hz, without aliasing"
     )
-    parser.add_argument("--from", dest="first", metavar="TIME", help="from this time on, such as 10s")
-    parser.add_argument("--to-time", dest="last", metavar="TIME", help="up to this time")
-    parser.add_argument("--played", action="store_true", help="of a run: only while its profile played")
-    parser.add_argument("--unit", help="unit of the channels of a file that states none")
+    parser.add_argument("--from", dest="first", metavar="TIME", help="start time, such as 10s")
+    parser.add_argument("--to-time", dest="last", metavar="TIME", help="end time")
+    parser.add_argument("--played", action="store_true", help="of a run: only while its profile ran")
+    parser.add_argument("--unit", help="unit of the channels for a file that states none")
     parser.add_argument(
-        "--step", metavar="TIME", help="time from value to value, such as 5ms, of a file that states none"
+        "--step", metavar="TIME", help="time from value to value, such as 5ms, for a file that states none"
     )
     parser.set_defaults(run=run)
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     source, measurement, recorded, span = _taken(arguments, step)
     out = arguments.out or _beside(source, recorded, target, arguments.signals)
     if out.exists() and out.samefile(source):
-        raise UsageError(f"{out}: is what is exported, name another file with --out")
+        raise UsageError(f"{out}: is the source itself, give another file with --out")
     if rate is not None:
         measurement = _resampled(measurement, source, rate, recorded)
     measurement = between(measurement, source, *(span or (first, last)))
@@ -99,13 +99,13 @@ def _format(name: str | None, out: Path | None) -> Format:
     if name is not None:
         chosen = next((known for known in writable if known.name == name.lower()), None)
         if chosen is None:
-            raise UsageError(f"--to {name}: cannot be written, {known_names} can")
+            raise UsageError(f"--to {name}: is not a writable format: {known_names}")
         return chosen
     if out is None:
-        raise UsageError(f"--to FORMAT or --out FILE is needed; formats are {known_names}")
+        raise UsageError(f"--to FORMAT or --out FILE is required; formats: {known_names}")
     chosen = next((known for known in writable if out.suffix.lower() in known.suffixes), None)
     if chosen is None:
-        raise UsageError(f"{out}: its suffix names no format, give one with --to: {known_names}")
+        raise UsageError(f"{out}: unknown suffix, give the format with --to: {known_names}")
     return chosen
 
 
@@ -131,22 +131,22 @@ def _taken(arguments: argparse.Namespace, step: float | None) -> _Taken:
     channels = _listed(arguments.channels)
     if profile_of(head_of(source, HEAD)) != PROFILE_NAME:
         if arguments.signals is not None:
-            raise UsageError(f"{source}: is no record, choose its channels with --channels")
+            raise UsageError(f"{source}: is not a record: choose its channels with --channels")
         if arguments.played:
-            raise UsageError(f"{source}: is no record, cut it with --from and --to-time")
+            raise UsageError(f"{source}: is not a record: cut it with --from and --to-time")
         return _Taken(source, _from_file(source, channels, arguments.unit, step), False)
     if arguments.unit is not None or step is not None:
-        raise UsageError(f"{source}: a record states its units and step, leave out --unit and --step")
+        raise UsageError(f"{source}: a record states its units and step: remove --unit and --step")
     if arguments.played and (arguments.first is not None or arguments.last is not None):
-        raise UsageError("--played says from when to when, leave out --from and --to-time")
+        raise UsageError("--played defines the time span: remove --from and --to-time")
     signals = _listed(arguments.signals)
     unknown = [signal for signal in signals if signal not in SIGNALS]
     if unknown:
-        raise UsageError(f"--signals {', '.join(unknown)}: there are {', '.join(SIGNALS)}")
+        raise UsageError(f"--signals {', '.join(unknown)}: known are {', '.join(SIGNALS)}")
     record = open_run(source)
     span = played(record) if arguments.played else None
     if arguments.played and span is None:
-        raise UsageError(f"{source}: no profile played in this record, leave out --played")
+        raise UsageError(f"{source}: no profile ran in this record: remove --played")
     return _Taken(source, run_measurement(record, signals or channels or DEFAULT_SIGNALS), True, span)
 
 
@@ -195,7 +195,9 @@ def _resampled(measurement: Measurement, source: Path, rate: float, recorded: bo
         if recorded
         else at_step(measurement, source, 1.0 / rate)
     )
-    return replace(done, notes={**done.notes, "resampled": f"to {rate:.9g} Hz, band-limited, without shift"})
+    return replace(
+        done, notes={**done.notes, "resampled": f"to {rate:.9g} Hz, band-limited, without phase shift"}
+    )
 
 
 def _report(out: Path, target: Format, measurement: Measurement, lost: Sequence[str]) -> list[str]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("init", help="copy the starter files into a directory of your own")
-    parser.add_argument("directory", type=Path, metavar="DIR", help="directory to make")
+    parser = subparsers.add_parser("init", help="copy the starter files into a new directory")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="directory to create")
     parser.set_defaults(run=run)
 
 
@@ -26,11 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     target: Path = arguments.directory
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target}: is there already and not empty; name a new directory")
+        raise UsageError(f"{target}: exists and is not empty: give a new directory")
     try:
         shutil.copytree(starter_directory(), target, dirs_exist_ok=True)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
-    print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ are yours now; try")
+    print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ created; try")
     print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

@@ -1,4 +1,4 @@
-"""`mastd keys`: who may connect from other machines; make, list and revoke keys."""
+"""`mastd keys`: manage who may connect from other machines; make, list and revoke keys."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = (
     "Clients on other machines connect with keys (CURVE). Without an action, list who may connect. "
-    "`server` makes the daemon's own keys, `new NAME` those of somebody, `revoke NAME` takes them back; "
-    "a running daemon heeds it at once."
+    "`server` makes the daemon's own keys, `new NAME` those of a client, `revoke NAME` revokes them; "
+    "effective immediately in a running daemon."
 )
 _ROLE = (
-    "what the key allows: an observer watches and stops, a rig gives signals as well, an operator commands, "
-    "an engineer also has the settings taken anew (operator)"
+    "role of the key: an observer views and stops, a rig also sends signals, an operator commands, "
+    "an engineer also reloads the settings (operator)"
 )
 
 
@@ -29,13 +29,13 @@ def add_parsers(subparsers: Subparsers) -> None:
     from mastd.wire.access.roles import ROLES
 
     parser = subparsers.add_parser(
-        "keys", help="who may connect from other machines", description=_DESCRIPTION
+        "keys", help="manage who may connect from other machines", description=_DESCRIPTION
     )
     parser.add_argument("action", nargs="?", choices=("list", "server", "new", "revoke"), default="list")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="who the key is for")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of the key's holder")
     parser.add_argument("--role", choices=ROLES, help=_ROLE)
     parser.add_argument("--dir", type=Path, help="directory of the keys (default: the user's configuration)")
-    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.set_defaults(run=run)
 
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     ring = KeyRing(arguments.dir or keys_directory())
     action, name = arguments.action, arguments.name
     if (action in ("new", "revoke")) != (name is not None):
-        raise UsageError(f"keys {action}: {'a NAME is due' if name is None else 'takes no NAME'}")
+        raise UsageError(f"keys {action}: {'expected a NAME' if name is None else 'takes no NAME'}")
     if arguments.role and action != "new":
         raise UsageError("--role goes with `mastd keys new NAME`")
     lines: list[str]
@@ -55,21 +55,20 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "server":
         public = ring.make_server()
         document = {"server_key": str(public)}
-        lines = [f"{public}: give this file to those who connect"]
+        lines = [f"{public}: give this file to all clients"]
     elif action == "new":
         role: Role = arguments.role or "operator"
         secret = ring.new(name, role)
         document = {"name": name, "role": role, "secret_key": str(secret)}
         what, port = ("hil-sim rig PROGRAM", "PORT+3") if role == "rig" else ("mastd ctl status", "PORT")
         lines = [
-            f"{secret}: hand it to {name}, by a safe way, then delete it here",
-            f"they connect by: {what} --address tcp://HOST:{port} --key {secret.name} "
-            "--server-key server.key",
+            f"{secret}: send it to {name} over a secure channel, then delete it here",
+            f"to connect: {what} --address tcp://HOST:{port} --key {secret.name} --server-key server.key",
         ]
     elif action == "revoke":
         ring.revoke(name)
         document = {"revoked": name}
-        lines = [f"{name} may not connect any more"]
+        lines = [f"{name} can no longer connect"]
     else:
         document, lines = _listing(ring)
     print(json.dumps(document) if arguments.json else "\n".join(lines))
@@ -86,10 +85,12 @@ def _listing(ring: KeyRing) -> tuple[dict[str, object], list[str]]:
     }
     lines = [f"keys in {ring.directory}"]
     if not server:
-        lines.append("  no server key: nobody connects from other machines; make one by `mastd keys server`")
+        lines.append(
+            "  no server key: no connections from other machines; create one with `mastd keys server`"
+        )
     lines += [f"  {entry.name:24} {entry.role:10} {_time(entry.made)}" for entry in entries]
     if server and not entries:
-        lines.append("  nobody may connect yet; `mastd keys new NAME`")
+        lines.append("  no client keys; create one with `mastd keys new NAME`")
     return document, lines
 
 

@@ -28,9 +28,11 @@ _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parsers of ``fk`` and ``ik``."""
     forward = subparsers.add_parser(
-        "fk", help="lengths of the links to the pose of the table", description=_FORWARD
+        "fk", help="forward kinematics: actuator lengths to pose", description=_FORWARD
     )
-    forward.add_argument("quantities", metavar="LENGTH", nargs="*", help="length of each link, such as 1.2m")
+    forward.add_argument(
+        "quantities", metavar="LENGTH", nargs="*", help="length of each actuator, such as 1.2m"
+    )
     forward.add_argument(
         "--method",
         choices=("observer", "second-order", "newton"),
@@ -39,7 +41,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     )
     forward.set_defaults(run=run_forward)
     inverse = subparsers.add_parser(
-        "ik", help="pose of the table to the lengths of the links", description=_INVERSE
+        "ik", help="inverse kinematics: pose to actuator lengths", description=_INVERSE
     )
     inverse.add_argument(
         "quantities", metavar="QUANTITY", nargs="*", help="x y z roll pitch yaw, such as 5mm 0mm -3mm 0.5deg"
@@ -61,11 +63,11 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 _FORWARD = (
-    "Find the pose whose links have these lengths. Exit code 1 if there is none near neutral. "
+    "Find the pose for these actuator lengths. Exit code 1 if there is none near neutral. "
     "Columns of --in: length_1_m, length_2_m, …; of --out: x_m … yaw_rad, converged, updates, residual_m."
 )
 _INVERSE = (
-    "Find the lengths of the links at a pose relative to neutral; missing last quantities are zero. "
+    "Find the actuator lengths at a pose relative to neutral; missing last quantities are zero. "
     "Columns of --in: x_m, y_m, z_m, roll_rad, pitch_rad, yaw_rad; of --out: length_1_m, length_2_m, …"
 )
 
@@ -122,7 +124,7 @@ def run_inverse(arguments: argparse.Namespace) -> int:
     lengths = lengths_at(geometry, poses)
     if not np.all(np.isfinite(lengths)):
         row = int(np.flatnonzero(~np.isfinite(lengths).all(axis=1))[0])
-        raise UsageError(f"pose {row + 1}: too far away for lengths that are numbers")
+        raise UsageError(f"pose {row + 1}: too far from neutral: the lengths overflow")
     table: list[list[float | int | None]] = [list(row) for row in lengths.tolist()]
     documents = [{"lengths_m": row} for row in lengths.tolist()]
     document = documents if arguments.source else documents[0]
@@ -153,7 +155,7 @@ def _solver(geometry: Geometry, method: str) -> Observer | Newton:
     try:
         return Observer(geometry, second_order=method == "second-order")
     except KinematicsError as error:
-        raise KinematicsError(f"{error}; here: --method newton") from error
+        raise KinematicsError(f"{error}; use --method newton") from error
 
 
 def _length_columns(links: int) -> tuple[str, ...]:
@@ -176,7 +178,7 @@ def _rows(
         return read_columns(arguments.source, columns)
     if not max(least, 1) <= len(texts) <= len(columns):
         names = POSE_NAMES if columns == POSE_COLUMNS else columns
-        wanted = f"{len(columns)} quantities are due ({' '.join(names)})"
+        wanted = f"{len(columns)} quantities expected ({' '.join(names)})"
         raise UsageError(f"{len(texts)} quantities given, {wanted}, or --in FILE.csv")
     row = np.zeros(len(columns))
     problems = []

@@ -18,10 +18,12 @@ MIN_S = 0.2
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("latency", help="measure what rate this machine can hold")
-    parser.add_argument("--duration", default="10s", metavar="TIME", help="of all measurements (10s)")
-    parser.add_argument("--rate", default="1kHz", metavar="RATE", help="rate that is wanted (1kHz)")
-    parser.add_argument("--load", action="store_true", help="keep all processors busy meanwhile")
+    parser = subparsers.add_parser(
+        "latency", help="measure the scheduling latency and the rate this machine can hold"
+    )
+    parser.add_argument("--duration", default="10s", metavar="TIME", help="total time (10s)")
+    parser.add_argument("--rate", default="1kHz", metavar="RATE", help="required rate (1kHz)")
+    parser.add_argument("--load", action="store_true", help="load all processors during the measurement")
     parser.add_argument("--cpu", type=int, metavar="N", help="measure on this processor")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
@@ -101,8 +103,9 @@ def _refuse_beside_a_daemon() -> None:
         process_id = usual_daemon(address)
         if process_id is not None:
             raise UsageError(
-                f"a daemon with process id {process_id} runs here, and measuring would take its processor"
-                " away: lower the table and end it first (sudo systemctl stop mastd, or Ctrl-C where it runs)"
+                f"a daemon with process id {process_id} is running, and measuring would take processor"
+                " time from it: lower the table and end it first (sudo systemctl stop mastd, or Ctrl-C in "
+                "its terminal)"
             )
 
 
@@ -120,5 +123,5 @@ def _processor(number: int | None) -> int | None:
 
     if number is not None and number not in os.sched_getaffinity(0):
         usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-        raise UsageError(f"--cpu: processor {number} cannot be used here; there are {usable}")
+        raise UsageError(f"--cpu: processor {number} cannot be used; available: {usable}")
     return number

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def add_plant_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the plant, the settings and the operators."""
     plant = parser.add_mutually_exclusive_group()
-    plant.add_argument("--sim", action="store_true", help="a simulated plant of its own (the default)")
-    plant.add_argument("--plant", metavar="ADDRESS", help="address of a plant that is already there")
+    plant.add_argument("--sim", action="store_true", help="its own simulated plant (the default)")
+    plant.add_argument("--plant", metavar="ADDRESS", help="address of a running plant")
     parser.add_argument(
         "--allow-remote",
         action="store_true",
-        help="permit a --plant address on another machine; the link is not protected",
+        help="permit a --plant address on another machine; the link is not encrypted",
     )
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="directory for the records (default: runs)"
@@ -36,12 +36,12 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
     parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
     parser.add_argument(
-        "--operators", metavar="ADDRESS", help="where `mastd ctl` reaches it (default: one for this machine)"
+        "--operators", metavar="ADDRESS", help="address for `mastd ctl` (default: one for this machine)"
     )
     parser.add_argument(
-        "--rigs", metavar="FILE", help="who may join from outside, in the place of what the settings name"
+        "--rigs", metavar="FILE", help="rigs that may join, in place of those of the settings"
     )
-    parser.add_argument("--truth", metavar="FILE", help="what the simulated plant really is")
+    parser.add_argument("--truth", metavar="FILE", help="true parameters of the simulated plant")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the simulated plant")
     parser.add_argument(
         "--fault",
@@ -78,7 +78,7 @@ def connection(
     from mastd.wire.plant.provider import PlantRequest
 
     if arguments.plant and (arguments.truth or arguments.fault):
-        raise UsageError("--truth and --fault are for a simulated plant of one's own; leave out --plant")
+        raise UsageError("--truth and --fault apply only to mastd's own simulated plant: remove --plant")
     return Connection(
         arguments.plant,
         link,

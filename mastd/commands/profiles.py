@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("profiles", help="list the starter profiles that can be played by name")
+    parser = subparsers.add_parser("profiles", help="list the starter profiles")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.set_defaults(run=run)
 

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 
 def add_play_options(parser: argparse.ArgumentParser) -> None:
     """Add how a simulated plant of one's own is joined, and how the answer is printed."""
-    parser.add_argument("--link", choices=("direct", "socket"), help="kind of link to a plant of its own")
-    parser.add_argument("--lockstep", action="store_true", help="plant and loop step by step, repeatable")
-    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.add_argument(
+        "--link", choices=("direct", "socket"), help="kind of link to mastd's own simulated plant"
+    )
+    parser.add_argument("--lockstep", action="store_true", help="plant and loop in lockstep, repeatable")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
 
 
 def prepare(arguments: argparse.Namespace) -> bool:
     """Tell that it begins, and return whether somebody watches; raise UsageError for options that clash."""
     if arguments.plant and arguments.link == "direct":
-        raise UsageError("--link direct is for a simulated plant of its own; leave out --plant")
+        raise UsageError("--link direct applies only to mastd's own simulated plant: remove --plant")
     live = not arguments.json and sys.stderr.isatty()
     if live:
-        print("preparing; the very first run compiles the kernels, which takes a minute", file=sys.stderr)
+        print("preparing; the first run compiles the kernels, which takes a minute", file=sys.stderr)
     return live
 
 
@@ -51,9 +53,9 @@ def recorded_play(
     from mastd.wire.plant.provider import rigid_payload
 
     if not verdict.ok:
-        raise UsageError(f"{plan.profile_path}: refused, it does not pass the check:\n{verdict.text()}")
+        raise UsageError(f"{plan.profile_path}: refused, the check failed:\n{verdict.text()}")
     if stop.requested:
-        raise StoppedError("stopped before anything moved")
+        raise StoppedError("stopped before any motion")
     directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     record = fresh_directory(directory) / "run.mcap"
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
@@ -74,7 +76,7 @@ def tell_recorder_loss(result: dict[str, object], outcome: RunOutcome) -> None:
     if outcome.completed:
         result["verdict"] = "fail"
     result["cause"] = f"recorder lost: {outcome.recorded.error}; the run itself " + (
-        "went to its end" if outcome.completed else f"ended in {outcome.state.name}"
+        "completed" if outcome.completed else f"ended in {outcome.state.name}"
     )
 
 
@@ -84,4 +86,4 @@ def fresh_directory(directory: Path) -> Path:
         candidate = directory.with_name(directory.name + suffix)
         if not candidate.exists():
             return candidate
-    raise UsageError(f"{directory}: a thousand runs of this second are there already")
+    raise UsageError(f"{directory}: already holds a thousand runs of this second")

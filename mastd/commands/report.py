@@ -19,7 +19,7 @@ _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``report``."""
-    parser = subparsers.add_parser("report", help="result and page of recorded runs, alone or side by side")
+    parser = subparsers.add_parser("report", help="report of recorded runs, one page each or compared")
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", type=Path, help="a run's directory, its run.mcap, or a fault-….mcap"
     )
@@ -27,13 +27,13 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--json", action="store_true", help="print the result as JSON, a list for several runs"
     )
     parser.add_argument(
-        "--compare", action="store_true", help="one page with all runs side by side, instead of one for each"
+        "--compare", action="store_true", help="one page comparing all runs, instead of one for each"
     )
     parser.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help="the page (.html, .pdf, .png, .svg) of one run or comparison; if left out, report.html beside"
+        help="page of one run or comparison (.html, .pdf, .png, .svg; default: report.html beside"
         " the run's record, or compare.html beside the first run's directory",
     )
     parser.set_defaults(run=run)
@@ -44,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.report.write import require_ending
 
     if arguments.compare and len(arguments.runs) < 2:
-        raise UsageError("--compare sets runs side by side, give two or more RUN with it")
+        raise UsageError("--compare needs two or more RUN")
     if arguments.out is not None:
         if len(arguments.runs) > 1 and not arguments.compare:
-            raise UsageError("--out names one page, give one RUN with it, or --compare")
+            raise UsageError("--out is one page: give one RUN, or --compare")
         require_ending(arguments.out)
     if arguments.compare:
         documents = _compare(arguments.runs, arguments.out)
@@ -103,7 +103,7 @@ def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]
     from mastd.report.reading import read
 
     if len(paths) > MAX_RUNS:
-        raise UsageError(f"{len(paths)} runs; at most {MAX_RUNS} stand side by side on a page")
+        raise UsageError(f"{len(paths)} runs: at most {MAX_RUNS} can be compared on one page")
     runs, documents = [], []
     for number, path in enumerate(paths):
         record = read(path)
@@ -130,7 +130,7 @@ def _following(figures: Mapping[str, float | None]) -> str:
         for name in ("nrmse", "best_lag_nrmse", "peak_ratio", "cross_axis")
     )
     lag = "–" if figures["lag_s"] is None else f"{1e3 * figures['lag_s']:.1f}"
-    return f"nrmse {raw}, at best lag {best} ({lag} ms), peak ratio {peak}, cross axis {cross}"
+    return f"nrmse {raw}, delay-compensated {best} ({lag} ms), peak ratio {peak}, cross axis {cross}"
 
 
 def _more(figures: Mapping[str, float | None]) -> str:
@@ -140,7 +140,7 @@ def _more(figures: Mapping[str, float | None]) -> str:
     words = ""
     outside, flat, distortion = figures["spectrum_outside_share"], figures["flatness_hz"], figures["thd"]
     if outside is not None:
-        words += f", response spectrum {1e2 * outside:.1f} % outside"
+        words += f", RRS outside TRS {1e2 * outside:.1f} %"
     if flat is not None:
         words += f", ±1.5 dB to {'≥ ' if is_lower_bound(figures, 'flatness_hz') else ''}{flat:.3g} Hz"
     return words + ("" if distortion is None else f", distortion {1e2 * distortion:.2f} %")
@@ -151,7 +151,7 @@ def summary(result: Mapping[str, object]) -> str:
     cause = f" ({result['cause']})" if result["cause"] else ""
     lines = [
         f"{result['run']}: {str(result['verdict']).upper()}, ended in {result['state']}{cause},"
-        f" {result['cycles']} cycles, {result['missed']} missed while the profile played,"
+        f" {result['cycles']} cycles, {result['missed']} missed while the profile ran,"
         f" {result['lost_frames']} frames lost"
     ]
     axes, driven, criteria = result["axes"], result["driven"], result["criteria"]
@@ -170,11 +170,11 @@ def summary(result: Mapping[str, object]) -> str:
         if not criterion["pass"]:
             limit = criterion["limit"]
             bound = f"within {limit[0]:g} … {limit[1]:g}" if isinstance(limit, list) else f"at most {limit:g}"
-            value = "no figure" if criterion["value"] is None else f"{criterion['value']:.4g}"
+            value = "no value" if criterion["value"] is None else f"{criterion['value']:.4g}"
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
     lines += [f"  indicated: {cause}" for cause in indicated]
     if result["damage"]:
-        lines.append(f"  record broken off: {result['damage']}")
+        lines.append(f"  record truncated: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     if result.get("no_page"):

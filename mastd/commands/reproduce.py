@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``reproduce``."""
     parser = subparsers.add_parser(
-        "reproduce", help="compute the source documents' tables beside the printed ones"
+        "reproduce", help="recompute the tables of the source documents and compare"
     )
     parser.add_argument(
         "identifiers",

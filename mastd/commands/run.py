@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("run", help="play one profile, record, report, verdict")
+    parser = subparsers.add_parser("run", help="run one profile: record, report, verdict")
     parser.add_argument("profile", help="profile file, or the name of a starter profile")
     add_plant_options(parser)
     add_play_options(parser)
     parser.add_argument(
-        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+        "--identified", metavar="FILE", help="values from `mastd identify`, in place of the nominal settings"
     )
     parser.set_defaults(run=run)
 

@@ -34,7 +34,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--payload",
         metavar="PROFILE",
-        help="the simulated plant carries the payload of this profile (default: none)",
+        help="payload of the simulated plant: that of this profile (default: none)",
     )
     # For ExecStopPost= of the unit alone: notes how the service has ended.
     parser.add_argument("--ended", action="store_true", help=argparse.SUPPRESS)

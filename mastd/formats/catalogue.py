@@ -42,7 +42,7 @@ def named(name: str) -> Format:
     for known in formats():
         if known.name == name:
             return known
-    raise FormatError(f"no format {name!r}, known are {', '.join(known.name for known in formats())}")
+    raise FormatError(f"unknown format {name!r}, known: {', '.join(known.name for known in formats())}")
 
 
 def recognise(path: Path) -> Format:
@@ -54,7 +54,7 @@ def recognise(path: Path) -> Format:
         if known.recognises(head):
             return known
     titles = ", ".join(known.title for known in formats())
-    raise FormatError(f"{path}: none of the formats known here ({titles})")
+    raise FormatError(f"{path}: not in any supported format ({titles})")
 
 
 def read(path: Path) -> Measurement:
@@ -86,7 +86,7 @@ def with_step(series: Series, path: Path, step: float) -> Series:
     if series.axis == "time" and not series.axis_unit and series.step is not None:
         return replace(series, step=step, start=series.start * (step / series.step), axis_unit="s")
     if series.places is not None:
-        raise FormatError(f"{path}: has a column of times of its own, a step is not to be given")
+        raise FormatError(f"{path}: has its own column of times: do not give a step")
     if series.step is not None and not math.isclose(series.step, step, rel_tol=1e-6):
         raise FormatError(f"{path}: states a step of {series.step:g} s, given is {step:g} s")
     return series if series.step is not None else replace(series, step=step)
@@ -121,10 +121,10 @@ def _chosen(measurement: Measurement, path: Path, channel: str | None) -> tuple[
         return chosen[0]
     names = _some([one.name for _, one in found])
     if channel is None:
-        raise FormatError(f"{path}: holds {len(found)} channels, name one of them: {names}")
+        raise FormatError(f"{path}: holds {len(found)} channels: give one of them: {names}")
     if chosen:
-        raise FormatError(f"{path}: {len(chosen)} channels are called {channel!r}, name it by its number")
-    raise FormatError(f"{path}: no channel {channel!r}, there are {names}; numbers go from 1 to {len(found)}")
+        raise FormatError(f"{path}: {len(chosen)} channels are named {channel!r}: give the channel's number")
+    raise FormatError(f"{path}: no channel {channel!r}, available: {names}; numbers 1 to {len(found)}")
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

@@ -1,4 +1,4 @@
-"""What to change, in order of what it brings: pure functions of what was measured and read.
+"""Recommended changes, most effective first: pure functions of what was measured and read.
 
 The order is that of the causes: time that the hypervisor or the firmware takes is lost to everything above;
 without real-time scheduling every program comes in between; without a preemptible kernel its own work does;
@@ -18,7 +18,7 @@ from mastd.latency.judge import BUSY, VERY_GOOD_S, hertz, milliseconds
 from mastd.latency.machine import Machine
 
 _STOLEN = 0.001
-_OWN_MACHINE = "Run on a machine of its own, not in a virtual one"
+_OWN_MACHINE = "Use a physical machine, not a virtual one"
 _PIN = (
     "a computer without a hypervisor; where it must be virtual, on its host:"
     " virsh vcpupin DOMAIN 0 PROCESSOR, with that processor isolated there"
@@ -62,12 +62,12 @@ def _stalls(measurement: Measurement, machine: Machine) -> Advice | None:
     longest, stolen = measurement.stalls.longest_machine_s, measurement.busy.stolen
     if not _taken(measurement):
         return None
-    seen = f"up to {milliseconds(longest)} at a time were taken from a thread that never sleeps"
+    seen = f"up to {milliseconds(longest)} at a time were taken from a busy-waiting thread"
     if stolen:
         seen += f", the hypervisor says it took {100 * stolen:.2g} % of the time"
     if machine.virtual_machine == "":
         return Advice(
-            "Find out what the firmware does",
+            "Check the firmware for system management interrupts",
             f"{seen}; on a machine without a hypervisor that is a system management interrupt, or a driver",
             "hwlatdetect --duration=120 --threshold=100 (package rt-tests); then in the BIOS: legacy USB,"
             " power and thermal management off",
@@ -81,7 +81,7 @@ def _virtual(measurement: Measurement, machine: Machine) -> Advice | None:
         return None
     return Advice(
         _OWN_MACHINE,
-        "the hypervisor took little while this was measured, but nothing keeps it from taking more",
+        "the hypervisor took little during this measurement, but may take more at any time",
         _PIN,
     )
 
@@ -98,22 +98,22 @@ def _rights(measurement: Measurement, machine: Machine) -> Advice | None:
         return None
     how = (
         "systemctl edit mastd, there [Service] and LimitRTPRIO=99; without systemd /etc/security/limits.conf:"
-        " @mastd - rtprio 99, then log in anew; in a container: --cap-add=SYS_NICE --ulimit rtprio=99"
+        " @mastd - rtprio 99, then log in again; in a container: --cap-add=SYS_NICE --ulimit rtprio=99"
     )
     if machine.rt_group_scheduling:
         how += (
             "; this kernel has RT_GROUP_SCHED, which refuses it outside the root group even to root:"
             " echo 950000 > cpu.rt_runtime_us in the service's control group, or another kernel"
         )
-    return Advice("Grant real-time scheduling", "without it every other program may come in between", how)
+    return Advice("Grant real-time scheduling", "without it every other program may preempt the loop", how)
 
 
 def _quota(machine: Machine) -> Advice | None:
     if machine.quota is None:
         return None
     return Advice(
-        "Take the limit of processor time away",
-        f"a control group leaves {machine.quota:g} processors' worth; once it is used up, all stands still",
+        "Remove the limit of processor time",
+        f"a control group leaves {machine.quota:g} processors' worth; once it is used up, all threads stall",
         "start the container without --cpus; in a unit CPUQuota= (empty)",
     )
 
@@ -123,9 +123,9 @@ def _others(measurement: Measurement) -> Advice | None:
     if measurement.own_load or busy is None or busy <= BUSY:
         return None
     return Advice(
-        "Let nothing else run here",
+        "Run no other programs on this machine",
         f"other programs used {100 * busy:.0f} % of the processors while this was measured",
-        "top shows them; give the table a computer of its own, then measure again",
+        "top shows them; use a dedicated computer, then measure again",
     )
 
 
@@ -151,9 +151,9 @@ def _isolation(measurement: Measurement, machine: Machine) -> Advice | None:
         return None
     if machine.processors < 2:
         return Advice(
-            "Take a machine with more processors",
+            "Use a machine with more processors",
             "one processor does everything here, the loop cannot have one of its own",
-            "two at least, four are better",
+            "at least two, better four",
         )
     last = machine.processors - 1
     rest = "0" if last == 1 else f"0-{last - 1}"
@@ -183,7 +183,7 @@ def _idle(measurement: Measurement, machine: Machine) -> Advice | None:
         return None
     slowest = max(deep, key=lambda state: state.exit_s)
     return Advice(
-        "Keep the processors from sleeping deeply",
+        "Disable deep idle states",
         f"waking from {slowest.name} takes up to {milliseconds(slowest.exit_s)}, too much at"
         f" {hertz(measurement.rate_hz)}",
         f"cpupower idle-set -D {1e6 * allowed:.0f} (until the next start), or in GRUB_CMDLINE_LINUX:"
@@ -205,7 +205,7 @@ def _threads(machine: Machine) -> Advice | None:
     if not machine.smt:
         return None
     return Advice(
-        "Switch hyper-threading off",
+        "Disable hyper-threading",
         "two threads share each core: what the other one does slows the loop",
         "echo off > /sys/devices/system/cpu/smt/control (until the next start), or in GRUB_CMDLINE_LINUX:"
         " nosmt",
@@ -217,6 +217,6 @@ def _clock(machine: Machine) -> Advice | None:
         return None
     return Advice(
         "Use the processor's own clock",
-        f"the clock source is {machine.clock_source}: every look at the time is a slow access",
+        f"the clock source is {machine.clock_source}: every reading of the time is a slow access",
         "in GRUB_CMDLINE_LINUX: clocksource=tsc tsc=reliable",
     )

@@ -89,7 +89,7 @@ def sentences(measurement: Measurement, tolerances: Tolerances) -> list[str]:
     said += [_quality(worst_s(measurement)), _scheduling(measurement)]
     if stall > 0.25 / rate:
         said.append(
-            f"A thread that never sleeps was stopped for up to {milliseconds(stall)} without another program"
+            f"A busy-waiting thread was stopped for up to {milliseconds(stall)} without another program"
             " in its place: that is the hypervisor, the firmware or an interrupt, and no right inside this"
             " system takes it away."
         )
@@ -110,8 +110,8 @@ def _hold(measurement: Measurement, tolerances: Tolerances) -> str:
     best, rate, real = measurement.best, measurement.rate_hz, tolerances.real
     half = 0.5 / rate
     in_a_row, share = best.missed(rate)
-    seen = f"of {best.count} wake-ups the latest came {milliseconds(best.latest_s)} after its deadline"
-    lost = f"{best.later_than(half)} came later than half a period ({milliseconds(half)})"
+    seen = f"of {best.count} wake-ups the latest was {milliseconds(best.latest_s)} after its deadline"
+    lost = f"{best.later_than(half)} were later than half a period ({milliseconds(half)})"
     lost += f", {100 * share:.2g} % of the periods were missed, up to {in_a_row} in a row"
     passes = f"{real.missed_in_a_row} missed in a row and {100 * real.missed_share:g} % in all"
     stall = milliseconds(measurement.stalls.longest_machine_s)
@@ -180,9 +180,10 @@ def _reservations(measurement: Measurement) -> list[str]:
             " what the machine can do alone."
         )
     if measurement.duration_s < LONG_ENOUGH_S or not measurement.own_load:
-        how = "under load" if measurement.own_load else "without load of its own"
+        how = "under load" if measurement.own_load else "without generated load"
         said.append(
-            f"{measurement.duration_s:g} s {how} prove little: the worst case is rare. Before a real table is"
+            f"{measurement.duration_s:g} s {how} are too short to be conclusive: the worst case is rare. "
+            "Before a real table is"
             " trusted to this machine, measure for longer: mastd latency --load --duration 10min"
         )
     return said

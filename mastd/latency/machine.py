@@ -196,7 +196,7 @@ def _virtual_machine(root: Path) -> str | None:
         return None
     virtual = re.search(r"^flags\s*:.*\bhypervisor\b", information, flags=re.MULTILINE) is not None
     virtual = virtual or (root / "proc/device-tree/hypervisor").exists()
-    return (name or "a hypervisor without a name") if virtual else ""
+    return (name or "an unnamed hypervisor") if virtual else ""
 
 
 def _container(root: Path) -> bool | None:

@@ -65,6 +65,6 @@ def _idle_latency() -> Right:
     """Return whether processors may be kept from sleeping deeply by holding that file open."""
     name = "idle latency"
     if not os.path.exists(DMA_LATENCY):
-        return Right(name, None, f"{DMA_LATENCY} is not there")
+        return Right(name, None, f"{DMA_LATENCY} does not exist")
     writable = os.access(DMA_LATENCY, os.W_OK)
     return Right(name, writable, f"{DMA_LATENCY} {'can' if writable else 'cannot'} be written")

@@ -28,7 +28,7 @@ def page(
     lines += ["", "Machine", *_rows(_facts(machine))]
     lines += ["", "Judgement", *[line for text in judgement for line in _block(text, "  ")]]
     if advice:
-        lines += ["", "What to change, in order of what it brings"]
+        lines += ["", "Recommended changes, most effective first"]
         for number, item in enumerate(advice, 1):
             lines += _block(f"{item.what}: {item.why}.", f"{number:3}. ")
             lines += _block(item.how, "     → ")
@@ -38,9 +38,9 @@ def page(
 def _measured(measurement: Measurement) -> list[str]:
     kinds = [measurement.ordinary, *([measurement.real_time] if measurement.real_time else [])]
     where = "any processor" if measurement.processor is None else f"processor {measurement.processor}"
-    load = "with load of its own" if measurement.own_load else "without load of its own"
+    load = "with generated load" if measurement.own_load else "without generated load"
     busy = measurement.busy
-    others = f"; processors busy {100 * busy.busy:.0f} %" if busy.busy is not None else ""
+    others = f"; processor load {100 * busy.busy:.0f} %" if busy.busy is not None else ""
     others += f", stolen by the hypervisor {100 * busy.stolen:.2g} %" if busy.stolen is not None else ""
     others += f", load average {busy.load_average:.1f}" if busy.load_average is not None else ""
     half = 0.5 / measurement.rate_hz
@@ -55,7 +55,7 @@ def _measured(measurement: Measurement) -> list[str]:
         values = [milliseconds(value) for value in (*map(kind.quantile, (0.5, 0.99, 0.999)), kind.latest_s)]
         cells = [str(kind.count), *values, str(kind.later_than(half))]
         lines.append(f"  {kind.scheduling:{_NAME}}" + "".join(f"{cell:>11}" for cell in cells))
-    return [*lines, "", "How late", *_histogram(kinds), "", *_stalls(measurement)]
+    return [*lines, "", "Scheduling latency", *_histogram(kinds), "", *_stalls(measurement)]
 
 
 def _histogram(kinds: Sequence[WakeUps]) -> list[str]:
@@ -83,7 +83,7 @@ def _stalls(measurement: Measurement) -> list[str]:
             f"{100 * sum(stalls.preempted_s) / stalls.watched_s:.2g} % of the time",
         ),
     ]
-    return [f"Stalls of {kind} thread that never sleeps, {stalls.watched_s:.2g} s", *_rows(rows)]
+    return [f"Stalls of {kind} busy-waiting thread, {stalls.watched_s:.2g} s", *_rows(rows)]
 
 
 def _facts(machine: Machine) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""How late a thread wakes, by the loop's own clock; and how long it is stopped while it never sleeps."""
+"""Measure the scheduling latency of a thread by the loop's own clock, and its stalls while it busy-waits."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class ChannelSet:
     def __init__(self, channels: Iterable[Channel], period_ns: int) -> None:
         given = tuple(channels)
         if period_ns <= 0:
-            raise ValueError(f"period is {period_ns} ns, it must be positive")
+            raise ValueError(f"period is {period_ns} ns, must be positive")
         self.period_ns = period_ns
         by_interval: dict[int, list[Channel]] = {1: []}
         for channel in given:
@@ -72,7 +72,7 @@ class ChannelSet:
         if len(self.columns) != len(ordered) or "" in self.columns:
             names = [channel.name for channel in ordered]
             double = sorted({name for name in names if names.count(name) > 1 or not name})
-            raise ValueError(f"channel names must be unique and not empty, look at {double}")
+            raise ValueError(f"channel names must be unique and not empty: {double}")
 
     def __len__(self) -> int:
         return len(self.channels)
@@ -122,7 +122,7 @@ def _interval(channel: Channel, period_ns: int) -> int:
     if channel.rate_hz is None:
         return 1
     if not channel.rate_hz > 0:
-        raise ValueError(f"channel {channel.name}: rate is {channel.rate_hz} Hz, it must be positive")
+        raise ValueError(f"channel {channel.name}: rate is {channel.rate_hz} Hz, must be positive")
     steps = NANOSECONDS / (channel.rate_hz * period_ns)
     every = round(steps)
     if every < 1 or abs(steps - every) > 1e-6 * every:

@@ -45,12 +45,12 @@ def run_measurement(run: Run, signals: Sequence[str]) -> Measurement:
     what was missing. Raises FormatError for channels that the record does not hold, and where so much is
     missing that nearly all would be made up.
     """
-    warnings = [] if run.broken_off is None else [f"the record breaks off: {run.broken_off}"]
+    warnings = [] if run.broken_off is None else [f"the record is truncated: {run.broken_off}"]
     names: dict[str, None] = {}
     for signal in signals:
         found, missing = matching(list(run.columns), SIGNALS.get(signal, (signal,)))
         if not found:
-            raise FormatError(f"{run.path}: holds no channel {', '.join(missing)}")
+            raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
         warnings += [f"{signal}: the record holds no channel {pattern}" for pattern in missing]
         names |= dict.fromkeys(found)
     series = []
@@ -74,9 +74,7 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
     places = places[fresh]
     count = int(places[-1]) + 1
     if not count <= MAX_GAP_SHARE * len(places):
-        raise FormatError(
-            f"{run.path}: {len(places)} frames in {count} periods: too little is there to be exported"
-        )
+        raise FormatError(f"{run.path}: {len(places)} frames in {count} periods: too few to export")
     grid = np.arange(count, dtype=np.float64)
     latest = np.searchsorted(places, grid, side="right") - 1
     absent = places[latest] != grid
@@ -95,7 +93,8 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
         channels.append(replace(channel, values=values))
     gaps = int(np.count_nonzero(np.diff(places) > 1.0 + _ON_A_STEP))
     words = (
-        f"{missing} of {count} periods missed or lost, in {gaps} gaps: filled by straight lines, states held"
+        f"{missing} of {count} periods missed or lost in {gaps} gaps: filled by linear interpolation, "
+        "states held"
     )
     return Series(tuple(channels), frames.step, float(frames.times[0])), words if missing else ""
 
@@ -133,7 +132,7 @@ def _ended(run: Run) -> str:
     """Return how a run ended, in which state and why, as its last event tells; "" if it does not."""
     history = fault_history(run)
     if history is not None:
-        return f"fault history: {history.text('cause') or history.text('name') or 'cause not told'}"
+        return f"fault history: {history.text('cause') or history.text('name') or 'cause unknown'}"
     for event in reversed(run.events):
         if event.get("event") == "end":
             cause = event.get("cause")

@@ -127,7 +127,7 @@ def fault_summary(result: Mapping[str, object]) -> str:
     assert isinstance(events, list)
     lines += [f"  {at:+9.3f} s  {text}" for at, text in events]
     if result["damage"]:
-        lines.append(f"  file broken off: {result['damage']}")
+        lines.append(f"  file truncated: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     if result.get("no_page"):

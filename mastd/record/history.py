@@ -227,7 +227,7 @@ class FaultFiles:
         try:
             action(file.writer)
         except OSError as error:
-            self.trouble = f"{file.writer.path}: fault history cut off: {error.strerror or error}"
+            self.trouble = f"{file.writer.path}: fault history truncated: {error.strerror or error}"
             self.skipped += 1
             file.writer.abandon()
             self._open.remove(file)

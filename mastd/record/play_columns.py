@@ -36,7 +36,7 @@ def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> 
     states = run.metadata.get("states")
     window = find_window(run, states) if isinstance(states, list) and "RUNNING" in states else None
     if window is None:
-        raise FormatError(f"{run.path}: the profile did not play")
+        raise FormatError(f"{run.path}: the profile did not run")
     reach = slice(max(window.first - _BESIDE, 0), window.last + 1 + _BESIDE)
     missing = [name for name in (*names, *TIMES) if name not in run.columns]
     if missing:
@@ -65,10 +65,10 @@ def on_profile_time(
     begins = profile_time[playing] / period - (periods[playing] + 1.0)
     begin = float(np.median(begins))
     if not np.max(np.abs(begins - begin)) <= _STEADY:
-        raise FormatError(f"{where}: the profile was held or slowed down, play it again without")
+        raise FormatError(f"{where}: the profile was held or slowed down: repeat the run without a hold")
     places = np.arange(count, dtype=np.float64) * (spacing / period) - begin
     if not places[-1] <= periods[-1] + 2.0:
-        raise FormatError(f"{where}: the profile did not play to its end")
+        raise FormatError(f"{where}: the profile did not run to its end")
     steps = frames["step"] - np.rint(np.nanmedian(frames["step"] - periods))
     columns = {}
     for name in names:
@@ -85,7 +85,7 @@ def _at(what: str, places: FloatArray, own: FloatArray, values: FloatArray) -> F
     fresh = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
     own, values = own[fresh], values[fresh]
     if len(own) < 4 or not own[-1] - own[0] <= MAX_GAP_SHARE * len(own):
-        raise FormatError(f"{what} was hardly ever measured while the profile played")
+        raise FormatError(f"{what} has too few measured samples while the profile ran")
     at = np.clip(places, own[0], own[-1])
     whole = np.rint(at)
     index = np.minimum(np.searchsorted(own, whole), len(own) - 1)

@@ -250,7 +250,7 @@ class RecorderHandle:
         if self.status.trouble is not None:
             return self.status.trouble
         lost, self._dropped_before = self._ring.dropped - self._dropped_before, self._ring.dropped
-        return f"{lost} frames found no room, the recorder does not keep up" if lost > 0 else None
+        return f"{lost} frames dropped: the recorder does not keep up" if lost > 0 else None
 
     def close(self, timeout: float = 10.0) -> RecorderResult:
         """End the record and return what is in it; a recorder silent for ``timeout`` seconds is killed."""

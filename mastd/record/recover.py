@@ -80,7 +80,7 @@ def _refuse_if_recording(path: Path) -> None:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(f"{path}: is being recorded, wait until the run has ended") from error
+            raise UsageError(f"{path}: is still being recorded: wait until the run has ended") from error
         except OSError:
             return  # a file system without locks
 

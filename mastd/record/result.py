@@ -129,7 +129,7 @@ def _verdict(criteria: list[dict[str, object]]) -> str:
 def _state_names(run: Run) -> list[str]:
     names = run.metadata.get("states")
     if not isinstance(names, list) or "RUNNING" not in names:
-        raise FormatError(f"{run.path}: the metadata does not name the states, was it written by mastd?")
+        raise FormatError(f"{run.path}: the metadata do not name the states: not a record of mastd?")
     missing = [name for name in NEEDED if name not in run.columns]
     if missing:
         raise FormatError(f"{run.path}: no channel {', '.join(missing)}")
@@ -163,8 +163,9 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
         if reached >= duration - 1.5 * run.period:
             return "completed", state, None
     if run.broken_off is not None:
-        return "stopped", state, f"the record breaks off: {run.broken_off}"
-    return "stopped", state, "stopped before the profile's end" if window else "the profile was not started"
+        return "stopped", state, f"the record is truncated: {run.broken_off}"
+    cause = "stopped before the end of the profile" if window else "the profile was not started"
+    return "stopped", state, cause
 
 
 def command_sha256(run: Run, window: Window | None) -> str | None:

@@ -22,7 +22,7 @@ def segment_words(segment: Mapping[str, Any]) -> str:
     if segment.get("gain") not in (None, 1.0):
         extras.append(f"times {figure(segment['gain'])}")
     if segment.get("repeats") not in (None, 1):
-        extras.append(f"played {figure(segment['repeats'])} times")
+        extras.append(f"run {figure(segment['repeats'])} times")
     if segment.get("fade") is not None:
         extras.append(f"rise and fall in {quantity(segment['fade'], 's')}")
     return ", ".join([words, *extras])
@@ -61,7 +61,7 @@ def driving_words(oils: Mapping[str, Any]) -> str:
         f"{_name(oils.get('vehicle'))} from {quantity(oils.get('speed'), 'km/h', 3.6)} on a road"
         f" ({plain(group(oils, 'road'))}), driver: {part(oils, 'driver', 'kind')}"
         + (f" ({plain(driver)})" if driver else "")
-        + ", whose seat moves the table"
+        + ", whose seat drives the table"
     )
 
 
@@ -69,9 +69,7 @@ def stream_words(stream: Mapping[str, Any]) -> str:
     """Return what a rig gives, and within what the table makes it."""
     rig = plain(stream.get("rig"))
     if stream.get("kind") == "seat":
-        return (
-            f"what is felt at the seat of the vehicle of rig {rig}, cueing: {part(stream, 'cueing', 'kind')}"
-        )
+        return f"motion at the seat of the vehicle of rig {rig}, cueing: {part(stream, 'cueing', 'kind')}"
     return (
         f"pose of rig {rig}, followed with {quantity(stream.get('bandwidth'), 'Hz')}: "
         f"{_each(stream, _travel)}"
@@ -79,11 +77,11 @@ def stream_words(stream: Mapping[str, Any]) -> str:
 
 
 def _hold(segment: Mapping[str, Any]) -> str:
-    return "stand still"
+    return "at rest"
 
 
 def _ramp(segment: Mapping[str, Any]) -> str:
-    return "go to " + (_each(group(segment, "to"), _place) or "where it stands")
+    return "go to " + (_each(group(segment, "to"), _place) or "where it is")
 
 
 def _sine(segment: Mapping[str, Any]) -> str:
@@ -121,14 +119,14 @@ def _measured(segment: Mapping[str, Any]) -> str:
     axes = segment.get("axes")
     moved = ", ".join(map(str, axes)) if isinstance(axes, list) else "some axes"
     return (
-        f"motion of {moved} that comes nearest to {len(channels)} measured channels of {segment.get('file')}"
+        f"motion of {moved} fitted to {len(channels)} measured channels of {segment.get('file')}"
         f" ({', '.join(channels)}), {_band(segment)}{_scaling(segment)}"
     )
 
 
 def _drive(segment: Mapping[str, Any]) -> str:
     moved = ", ".join(axis for axis in AXES if group(segment, "channels").get(axis) is not None)
-    return f"displacements of {moved} as they stand in {segment.get('file')}, {_band(segment)}"
+    return f"displacements of {moved} as given in {segment.get('file')}, {_band(segment)}"
 
 
 _KINDS = {

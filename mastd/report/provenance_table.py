@@ -64,7 +64,7 @@ def rights_table(run: Run) -> Table | None:
                 )
                 for right in rights
             ]
-            return Table(("right", "obtained", "found", "what to do"), tuple(rows), folded="Real-time rights")
+            return Table(("right", "obtained", "found", "remedy"), tuple(rows), folded="Real-time rights")
     return None
 
 

@@ -14,7 +14,7 @@ Result = Mapping[str, Any]
 
 FIGURES: Final = (
     ("nrmse", "NRMSE", 1.0),
-    ("best_lag_nrmse", "NRMSE at best lag", 1.0),
+    ("best_lag_nrmse", "NRMSE, delay-compensated", 1.0),
     ("lag_s", "lag, ms", 1e3),
     ("peak_ratio", "peak ratio", 1.0),
     ("cross_axis", "cross axis", 1.0),
@@ -22,10 +22,10 @@ FIGURES: Final = (
 """Key of a result's axis, title, factor."""
 ACCELERATION_FIGURES: Final = (
     ("nrmse", "NRMSE", 1.0),
-    ("best_lag_nrmse", "NRMSE at best lag", 1.0),
+    ("best_lag_nrmse", "NRMSE, delay-compensated", 1.0),
     ("lag_s", "lag, ms", 1e3),
     ("peak_ratio", "peak ratio", 1.0),
-    ("spectrum_outside_share", "response spectrum outside, %", 1e2),
+    ("spectrum_outside_share", "RRS outside TRS ±10 %, % of points", 1e2),
     ("flatness_hz", "±1.5 dB up to, Hz", 1.0),
     ("bandwidth_hz", "−3 dB at, Hz", 1.0),
     ("thd", "distortion, %", 1e2),
@@ -40,49 +40,50 @@ SEAT_ROWS: Final = (
     ("crest_factor", "crest factor"),
 )
 CUE_COLUMNS: Final = (
-    ("rms_asked", "rms asked"),
-    ("rms_given", "rms given"),
+    ("rms_asked", "rms command"),
+    ("rms_given", "rms feedback"),
     ("rms_error", "rms of error"),
     ("correlation", "correlation"),
-    ("largest_false_reversal", "largest false reversal"),
+    ("largest_false_reversal", "largest false cue"),
 )
 WHEEL_COLUMNS: Final = (
-    ("least_load_n", "least load, kN", 1e-3),
-    ("largest_load_n", "largest load, kN", 1e-3),
-    ("aloft_share", "aloft, % of time", 1e2),
-    ("largest_travel_m", "largest travel, mm", 1e3),
+    ("least_load_n", "minimum load, kN", 1e-3),
+    ("largest_load_n", "maximum load, kN", 1e-3),
+    ("aloft_share", "wheel lift, % of time", 1e2),
+    ("largest_travel_m", "maximum travel, mm", 1e3),
 )
 _CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
     "nrmse": ("NRMSE", 1.0),
-    "best_lag_nrmse": ("NRMSE at best lag", 1.0),
+    "best_lag_nrmse": ("NRMSE, delay-compensated", 1.0),
     "lag": ("lag, ms", 1e3),
     "peak_ratio": ("peak ratio", 1.0),
     "cross_axis": ("cross axis", 1.0),
     "acceleration_nrmse": ("NRMSE of acceleration", 1.0),
-    "acceleration_best_lag_nrmse": ("NRMSE of acceleration at best lag", 1.0),
-    "spectrum_outside_share": ("response spectrum outside ±10 %, % of points", 1e2),
+    "acceleration_best_lag_nrmse": ("NRMSE of acceleration, delay-compensated", 1.0),
+    "spectrum_outside_share": ("RRS outside TRS ±10 %, % of points", 1e2),
     "thd": ("harmonic distortion, %", 1e2),
     "missed_share": ("cycles missed, %", 1e2),
     "internal_force": ("internal force, rms, kN", 1e-3),
 }
 """Last part of a criterion's name → its words and the factor to their unit."""
 EXPLANATION: Final = (
-    "Axes that were not asked to move are called idle. NRMSE: rms of achieved less asked over the rms asked,"
-    " in the profile's band; at best lag: the same with what was asked delayed by the lag that fits best."
-    " Peak ratio: largest achieved over largest asked. Cross axis: of an idle axis its acceleration over that"
-    " of all that were asked to move, of one of these the largest of the idle ones over its own; rotations"
+    "Axes without command are called idle. NRMSE: rms of feedback minus command over the rms of the command,"
+    " in the profile's band; delay-compensated: the same with the command delayed by the lag of best fit."
+    " Peak ratio: peak feedback over peak command. Cross axis: acceleration of an idle axis over that"
+    " of all axes with a command; of one of these, the largest of the idle axes over its own; rotations"
     " count at 1.4 m."
 )
 ACCELERATION_EXPLANATION: Final = (
-    "Of the acceleration of the point that makes the profile's motion, without gravity. Response spectrum:"
-    " share of its points (5 % damping, 12 an octave) that lie more than 10 % off. ±1.5 dB, −3 dB: the first"
-    " frequency at which the transfer function leaves; ≥ where it does not, as far as anything was asked for."
+    "Acceleration of the control point of the profile's motion, without gravity. Response spectrum (RRS, "
+    "TRS):"
+    " percentage of points (5 % damping, 12 per octave) more than 10 % off. ±1.5 dB, −3 dB: the first"
+    " frequency at which the transfer function leaves the range; ≥: not within the band of the command."
     " Distortion: harmonics 2 to 5 of a sine over its fundamental, without its rise and fall."
 )
 
 
 def axis_table(result: Result) -> Table:
-    """Return the figures of all axes; axes that were asked to move stand first."""
+    """Return the figures of all axes; axes with a command come first."""
     driven = result["driven"]
     order = sorted(AXES, key=lambda axis: (axis not in driven, AXES.index(axis)))
     rows = []
@@ -217,4 +218,4 @@ def _met(result: Result, name: str, factor: float) -> Cell:
         if criterion["name"] == name:
             words = limit_words(criterion["limit"], factor)
             return Cell(f"met ({words})", "good") if criterion["pass"] else Cell(f"NOT MET ({words})", "bad")
-    return Cell("not asked")
+    return Cell("no command")

@@ -14,7 +14,7 @@ ENDINGS: Final = (".html", ".pdf", ".png", ".svg")
 def require_ending(path: Path) -> None:
     """Raise UsageError for a file whose ending names no kind of page."""
     if path.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{path}: a page ends in {', '.join(ENDINGS)}")
+        raise UsageError(f"{path}: a page must end in {', '.join(ENDINGS)}")
 
 
 def write_page(page: Page, path: Path) -> None:

@@ -232,12 +232,12 @@ def grid_parameters(road: RoadGrid) -> FloatArray:
     """
     count, across = road.heights.shape
     if not (count >= 2 and across >= 2 and road.line.shape == (count, 2) and road.across.shape == (across,)):
-        raise ValueError(f"heights {road.heights.shape}: due are two or more along and across")
+        raise ValueError(f"heights {road.heights.shape}: expected two or more along and across")
     for values in (road.line, road.across, road.heights, np.array([road.start, road.spacing])):
         if not np.isfinite(values).all():
-            raise ValueError("not all of its numbers are finite")
+            raise ValueError("not all values are finite")
     if not ((np.diff(road.across) > 0.0).all() and road.spacing > 0.0):
-        raise ValueError("u and v must rise")
+        raise ValueError("u and v must increase")
     slopes = _tangents(road.line, road.spacing)
     straight = _is_straight(road.line, road.spacing)
     if straight:

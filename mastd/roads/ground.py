@@ -261,7 +261,7 @@ class Ground:
         ValueError for a length that is not above zero.
         """
         if not length > 0.0:
-            raise ValueError(f"length {length!r}: a bump is longer than 0 m")
+            raise ValueError(f"length {length!r}: a bump must be longer than 0 m")
         return _with_own(GroundKind.BUMP, start, length, height, _SIDES[side])
 
     @classmethod
@@ -280,10 +280,10 @@ class Ground:
         """
         if not 0.0 < height < radius:
             raise ValueError(
-                f"height {height!r}: due is one above 0 m and below the radius of the wheel, {radius!r} m"
+                f"height {height!r}: expected above 0 m and below the wheel radius, {radius!r} m"
             )
         if not length >= 0.0:
-            raise ValueError(f"length {length!r}: a kerb is not shorter than 0 m")
+            raise ValueError(f"length {length!r}: a kerb must not be shorter than 0 m")
         return _with_own(GroundKind.KERB, start, length, height, _SIDES[side], radius)
 
     @classmethod
@@ -377,7 +377,7 @@ class Ground:
         Raises ValueError for a factor that is not above zero, or an end that is not after the start.
         """
         if not (0.0 < left < math.inf and 0.0 < right < math.inf):
-            raise ValueError(f"friction {left!r}, {right!r}: due are factors above 0")
+            raise ValueError(f"friction {left!r}, {right!r}: expected factors above 0")
         if not start < end:
             raise ValueError(f"friction from {start!r} to {end!r} m: the end is not after the start")
         return self._with(FRICTION, left, right, start, end)
@@ -391,7 +391,7 @@ class Ground:
         half length or width that is not above zero.
         """
         if not (half_length > 0.0 and half_width > 0.0):
-            raise ValueError(f"extent {half_length!r}, {half_width!r} m: due are halves above 0")
+            raise ValueError(f"extent {half_length!r}, {half_width!r} m: expected half extents above 0")
         return self._with(EXTENT, *centre, half_length, half_width)
 
     def with_run_up(self, length: float) -> Ground:

@@ -85,7 +85,7 @@ class RandomRoad:
         ``points`` must exceed twice the highest line, which ValueError says.
         """
         if not points > 2 * int(self.lines.max(initial=0)):
-            raise ValueError(f"{points} points cannot hold line {self.lines.max()}")
+            raise ValueError(f"{points} points are too few for line {self.lines.max()}")
         spectrum = np.zeros((2, points // 2 + 1), dtype=np.complex128)
         shift = np.exp(2j * np.pi * self.lines * offset / self.period)
         spectrum[:, self.lines] = self.amplitudes * shift * (points / 2.0)
@@ -107,7 +107,7 @@ def random_road(
     low, high = band
     lines = np.arange(int(np.ceil(low * period)), int(np.floor(high * period)) + 1, dtype=np.int64)
     if len(lines) == 0:
-        raise ValueError(f"a road of {period:g} m holds no wave between {low:g} and {high:g} cycles/m")
+        raise ValueError(f"a road of {period:g} m contains no wave between {low:g} and {high:g} cycles/m")
     frequency = lines / period
     density = displacement_density(road_class, frequency)
     coherence = np.sqrt(squared_coherence(road_class, frequency, track_width))

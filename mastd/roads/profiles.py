@@ -49,13 +49,15 @@ def random_tracks(
     seed that make no road.
     """
     if not (0.0 <= fade < length < np.inf and spacing > 0.0):
-        raise ValueError(f"length {length!r}, fade {fade!r}, spacing {spacing!r} m: due is 0 ≤ fade < length")
+        raise ValueError(
+            f"length {length!r}, fade {fade!r}, spacing {spacing!r} m: expected 0 ≤ fade < length"
+        )
     if not 2.0 * spacing * WAVES[1] < 1.0:
         raise ValueError(
             f"spacing {spacing!r} m: the shortest wave, {1.0 / WAVES[1]:.3g} m, needs two of them"
         )
     if not seed >= 0:
-        raise ValueError(f"seed {seed!r}: due is an integer ≥ 0")
+        raise ValueError(f"seed {seed!r}: expected an integer ≥ 0")
     count = int(np.ceil(length / spacing))
     checked_size(2 * count)
     road = random_road(road_class, WAVES, track_width, count * spacing, [seed])
@@ -130,7 +132,7 @@ def _columns_of(path: Path) -> tuple[_Column, ...]:
     except (OSError, UnicodeDecodeError, csv.Error):
         return _Column("x_m"), _Column("z_m")  # read_columns says what is wrong
     if len(first) == 1 and (separator := next((mark for mark in ";\t" if mark in first[0]), "")):
-        raise FormatError(f"{path}:1:1: the first line has {separator!r} between its names, due is a comma")
+        raise FormatError(f"{path}:1:1: the first line has {separator!r} between its names, expected a comma")
     named = [cell.strip() for cell in first]
     units = {unit.symbol: float(unit.factor) for unit in LENGTH.units}
     found = {
@@ -144,11 +146,11 @@ def _columns_of(path: Path) -> tuple[_Column, ...]:
     for columns in found.values():
         if len(columns) > 1:
             both = " and ".join(column.name for column in columns)
-            raise FormatError(f"{path}:1:1: the first line names {both}, due is one of them")
+            raise FormatError(f"{path}:1:1: the first line names {both}, expected only one of them")
     two = bool(found["left"] or found["right"])
     if two and found["z"]:
         raise FormatError(
-            f"{path}:1:1: the first line names {found['z'][0].name} beside {_left_or_right(found)}, due is "
+            f"{path}:1:1: the first line names {found['z'][0].name} beside {_left_or_right(found)}, expected "
             "the one or the others"
         )
     due = ("x", "left", "right") if two else ("x", "z")
@@ -163,18 +165,20 @@ def _left_or_right(found: Mapping[str, Sequence[_Column]]) -> str:
 def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> None:
     """Raise FormatError for the first pair of rows that makes no road; ``table`` in m."""
     if len(table) < 2:
-        raise FormatError(f"{path}: one row; a road has at least two")
+        raise FormatError(f"{path}: one row: a road needs at least two")
     x, of_x = table[:, 0], columns[0]
     gaps = np.diff(x)
     row = _first(~(gaps > 0.0))
     if row:
         before = x[row - 1] / of_x.factor
-        raise FormatError(f"{path}: data row {row + 1}: {of_x.told(x[row])} does not rise: {before:g} before")
+        raise FormatError(
+            f"{path}: data row {row + 1}: {of_x.told(x[row])} does not increase: {before:g} before"
+        )
     row = _first(~(gaps <= MAX_GAP))
     if row:
         raise FormatError(
             f"{path}: data row {row + 1}: {of_x.told(x[row])} is {gaps[row - 1]:g} m after the row before, "
-            f"due are at most {MAX_GAP:g} m: {of_x.doubt}"
+            f"expected at most {MAX_GAP:g} m: {of_x.doubt}"
         )
     for k, column in enumerate(columns[1:], start=1):
         slopes = np.abs(np.diff(table[:, k])) / gaps
@@ -182,7 +186,7 @@ def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> No
         if row:
             raise FormatError(
                 f"{path}: data row {row + 1}: {column.told(table[row, k])} is at a slope of "
-                f"{slopes[row - 1]:.3g} from the row before, due is at most {STEEPEST:g}: {column.doubt}"
+                f"{slopes[row - 1]:.3g} from the previous row, maximum {STEEPEST:g}: {column.doubt}"
             )
         _check_rises(path, column, x, table[:, k])
 

@@ -77,10 +77,10 @@ def tracks(start: float, spacing: float, heights: FloatArray, track_width: float
     """
     count = heights.shape[1]
     if not (count >= 2 and heights.shape[0] == 2):
-        raise ValueError(f"heights {heights.shape}: due are two tracks of two heights or more")
+        raise ValueError(f"heights {heights.shape}: expected two tracks of two heights or more")
     if not (0.0 < spacing < np.inf and 0.0 < track_width < np.inf and np.isfinite(start)):
         raise ValueError(
-            f"start {start!r}, spacing {spacing!r}, track width {track_width!r}: due are lengths"
+            f"start {start!r}, spacing {spacing!r}, track width {track_width!r}: expected lengths"
         )
     if not np.isfinite(heights).all():
         track, place = np.argwhere(~np.isfinite(heights))[0]

@@ -234,7 +234,7 @@ def _sections(weighting: Weighting) -> list[tuple[_Polynomial, _Polynomial]]:
 def _sampled(rate: float, weighting: Weighting) -> list[FloatArray]:
     """Return b0, b1, b2, a1, a2 of each section for samples at ``rate`` Hz."""
     if not (rate >= MIN_RATE and math.isfinite(rate)):
-        raise ValueError(f"vibration is weighted at {MIN_RATE:g} Hz and more, {rate:g} Hz is too slow")
+        raise ValueError(f"vibration is weighted at {MIN_RATE:g} Hz and more, {rate:g} Hz is too low")
     sections: list[FloatArray] = []
     for (above, below), exact in zip(_sections(weighting), _EXACT_AT, strict=False):
         scale = 2.0 * math.pi * exact / math.tan(math.pi * exact / rate)

@@ -151,7 +151,7 @@ def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, num
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert done.stderr == "stopped before anything moved\n"
+    assert done.stderr == "stopped before any motion\n"
     assert not (lab.directory / "runs").exists()
 
 
@@ -159,7 +159,7 @@ def test_what_does_not_pass_the_check_is_refused_before_anything_moves(lab: Lab)
     profile = lab.profile(SHORT.replace("amplitude: 4 mm", "amplitude: 60 mm"))
     done = lab.run("run", profile, "--sim")
     assert done.returncode == 2
-    assert "does not pass the check" in done.stderr
+    assert "the check failed" in done.stderr
     assert "stroke" in done.stderr
     assert not (lab.directory / "runs").exists()
 

@@ -134,13 +134,13 @@ def settings_are_taken_anew(unit: Unit, process_id: int) -> None:
     code, answer = reload(unit)
     assert (code, answer["accepted"]) == (1, False)
     heading, *lines = answer["reason"].splitlines()
-    assert heading == "reload is refused: the old settings stay in force:"
+    assert heading == "reload is refused: the present settings remain in force:"
     assert [line.split(":")[0] for line in lines] == [str(lab.table), str(lab.config)]
     lab.table.write_text(table, encoding="utf-8")
     lab.config.write_text(replaced(good, "^  lease: 60 s", "  lease: 45 s"), encoding="utf-8")
     code, answer = reload(unit)
     assert code == 0, answer
-    assert answer["reason"] == "the new settings are in force; load a profile anew"
+    assert answer["reason"] == "the new settings are in force; load a profile again"
     told = [line for line in unit.manager.lines if line in ("READY=1", "RELOADING=1")]
     assert told == ["READY=1", "RELOADING=1", "READY=1"]
     with unit.client() as client:
@@ -236,7 +236,7 @@ def test_after_the_watchdog_the_next_start_tells_why(unit: Unit) -> None:
     unit.ended("watchdog", "dumped", "ABRT")
     unit.start()
     unit.manager.status("last ending: ", START_S)
-    assert "watchdog: the loop stood still" in unit.lab.run("ctl", "status").stdout
+    assert "watchdog: the loop was stuck" in unit.lab.run("ctl", "status").stdout
     unit.rise()  # it has come up in OFF and can be used
     with unit.client() as client:
         assert "watchdog" in client.status()["last_ending"]
@@ -257,8 +257,8 @@ def test_settings_that_the_plant_refuses_give_way_to_the_old_ones(unit: Unit) ->
     code, answer = reload(unit)
     assert code == 1
     assert "period: plant 1000000 ns, daemon 2000000 ns" in answer["reason"]
-    assert "the old ones are in force" in answer["needed"]
-    assert "the new ones could not be taken, the old ones are in force: the plant at" in unit.log
+    assert "the previous settings remain in force" in answer["needed"]
+    assert "reload failed, the previous settings remain in force: the plant at" in unit.log
     unit.rise()  # it can be used
     with unit.client() as client:
         refused = client.command("reload")

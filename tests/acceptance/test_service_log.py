@@ -92,7 +92,7 @@ def test_the_journal_tells_a_night_at_the_table(lab: Lab) -> None:
             process.send_signal(signal.SIGKILL)
             process.wait(30.0)
         gone = found.until(lambda entry: entry["PRIORITY"] == "2", "the death of the loop")
-        assert "comes up in OFF" in gone["MESSAGE"]
+        assert "starts in OFF" in gone["MESSAGE"]
         said.seek(0)
         assert b"READY" not in said.read(), "what goes to the journal does not go to standard error as well"
     (record,) = lab.directory.glob("runs/shaking-*")

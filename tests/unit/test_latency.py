@@ -89,7 +89,7 @@ def test_a_good_machine_is_told_so_and_left_alone() -> None:
     measurement = measured(wake_ups((5e-6, 9999), (15e-6, 1)))
     said = sentences(measurement, TOLERANCES)
     assert said[0] == (
-        "This machine held 1 kHz for a real table: of 10000 wake-ups the latest came 15 µs after its"
+        "This machine held 1 kHz for a real table: of 10000 wake-ups the latest was 15 µs after its"
         " deadline; half a period, 500 µs, is allowed."
     )
     assert "very good" in said[1]
@@ -101,7 +101,7 @@ def test_idle_states_count_unless_they_are_off() -> None:
     measurement = measured(wake_ups((5e-6, 9999), (90e-6, 1)))
     assert advise(measurement, GOOD) == []
     sleepy = replace(GOOD, idle_states=(IdleState("C6", 133e-6, False),))
-    assert [item.what for item in advise(measurement, sleepy)] == ["Keep the processors from sleeping deeply"]
+    assert [item.what for item in advise(measurement, sleepy)] == ["Disable deep idle states"]
 
 
 def test_every_cause_has_its_advice_and_the_heaviest_comes_first() -> None:

@@ -130,7 +130,8 @@ class FmuArchive:
             kinds = {"ModelExchange": "model exchange", "ScheduledExecution": "scheduled execution"}
             has = " and ".join(words for tag, words in kinds.items() if root.find(tag) is not None)
             raise UsageError(
-                f"{self.path}: is for {has or 'nothing'} only, co-simulation is due: export it for that"
+                f"{self.path}: is for {has or 'nothing'} only, expected co-simulation: export it for "
+                "co-simulation"
             )
         identifier = element.get("modelIdentifier", "")
         if not re.fullmatch(r"[A-Za-z_]\w*", identifier, re.ASCII):

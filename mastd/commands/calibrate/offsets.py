@@ -30,29 +30,31 @@ DIGITS: Final = 4
 
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
-    parser = subparsers.add_parser("calibrate", help="calibrate transducers on the raised table")
+    parser = subparsers.add_parser("calibrate", help="calibrate length transducers on the raised table")
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
     offsets = kinds.add_parser(
         "offsets",
-        help="offsets of the length transducers that make the legs fight each other",
-        description="Plays a slow motion, or takes the record of one, and shows the offsets of the length "
-        "transducers that make the legs fight each other; writes them only when told.",
+        help="offsets of the length transducers that cause force fight between the actuators",
+        description="Run a slow motion, or take the record of one, and show the offsets of the length "
+        "transducers that cause force fight between the actuators; written only with --write.",
     )
     offsets.add_argument(
         "--profile",
         metavar="PROFILE",
         default="slow_heave",
-        help="what is played: slowly to and fro, with the payload that stands there (slow_heave: none)",
+        help="profile to run: a slow motion with the payload on the table (slow_heave: none)",
     )
     offsets.add_argument(
         "--from",
         dest="source",
         metavar="RUN",
         type=Path,
-        help="play nothing, take a run that is there: directory, run.mcap or fault-….mcap",
+        help="run nothing, take an existing run: directory, run.mcap or fault-….mcap",
     )
     offsets.add_argument(
-        "--write", action="store_true", help="write them into the table's file; the old one stays as FILE.bak"
+        "--write",
+        action="store_true",
+        help="write them into the table's file; the previous file is kept as FILE.bak",
     )
     add_plant_options(offsets)
     add_play_options(offsets)
@@ -74,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             source, outcome = _played(arguments, stop)
         if not outcome.completed:
             code, said = (3, outcome.fault.cause) if outcome.fault else (1, "stopped by the operator")
-            print(f"the play did not go to its end: {said}", file=sys.stderr)
+            print(f"the run did not reach its end: {said}", file=sys.stderr)
     record = open_run(source, wanted)
     table = table_of(record)
     geometry = Geometry.from_settings(table)
@@ -153,17 +155,17 @@ def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object
         lines += _pattern_lines(found, table, k)
     lines.append("  a movement of the table explains all other combinations; they do not show here")
     if not document["told"]:
-        lines.append("  it cannot be told from none: the offsets stay as they are")
+        lines.append("  not significant: the offsets stay unchanged")
     elif document["written"]:
         lines.append(f"  written to {document['written']}")
     else:
-        lines.append("  nothing is written without --write")
+        lines.append("  nothing written; use --write")
     return "\n".join(lines)
 
 
 def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[str]:
     """Return what is known of one pattern."""
-    ways = f"the lengths say {found.by_lengths[k] * 1e3:+.4f} mm"
+    ways = f"the lengths indicate {found.by_lengths[k] * 1e3:+.4f} mm"
     if found.balanced:
         ways += f", the balance {found.by_trim[k] * 1e3:+.4f} mm"
     force, free, rest, about = (
@@ -175,10 +177,10 @@ def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[s
         if math.isfinite(error)
     ]
     return [
-        f"  legs against each other: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
+        f"  force fight: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
         f"  internal force: {force:+.1f} kN as it was, without the balance up to {free:+.0f} kN; without it "
         f"and with the new offsets {rest:+.0f} ± {about:.0f} kN",
-        f"  if one transducer alone reads wrong: {', or '.join(alone)}",
+        f"  if a single transducer is wrong: {', or '.join(alone)}",
     ]
 
 
@@ -197,11 +199,12 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
 
     if path.resolve().is_relative_to(starter_directory().resolve()):
         raise UsageError(
-            f"{path}: is the starter file, which stays as it is; copy it with `mastd init`, and name it with "
+            f"{path}: is the starter file, which is read-only; copy it with `mastd init` and give the "
+            "copy with "
             "--table"
         )
     if load(path, TableSettings) != table:
-        raise UsageError(f"{path}: is not the table of that run any more; play anew before you write")
+        raise UsageError(f"{path}: has changed since that run; repeat the run before writing")
     changes: dict[Place, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
         for k, (link, offset) in enumerate(zip(table.links, offsets, strict=True))

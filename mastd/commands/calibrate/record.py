@@ -38,7 +38,8 @@ def table_of(run: Run) -> TableSettings:
         return TableSettings.model_validate_json(json.dumps(run.metadata.get("table")))
     except ValidationError as error:
         raise FormatError(
-            f"{run.path}: its table cannot be read: it was made by another version, or is not that of a run"
+            f"{run.path}: its table settings cannot be read: written by another version, or not the "
+            "record of a run"
         ) from error
 
 
@@ -61,7 +62,7 @@ def slow_motion(run: Run, geometry: Geometry) -> SlowMotion:
     if len(rows) * run.period > 2.0 * SETTLING:
         rows = rows[round(SETTLING / run.period) :]
     if len(rows) * run.period < SHORTEST:
-        raise FormatError(f"{run.path}: the table does not stand raised for {SHORTEST:g} s in it")
+        raise FormatError(f"{run.path}: the table is not at rest and raised for {SHORTEST:g} s in it")
     poses = run.matrix([f"pose.{axis}" for axis in AXES])[rows]
     reference = run.matrix([f"reference.{axis}" for axis in AXES])[rows]
     lengths, forces, commands = (

@@ -36,10 +36,10 @@ def reload(
     status = _back(client, join, number, longest_s)
     kept_old, waiting = status["reload"]["kept_old"], status["waiting"]
     if kept_old:
-        reason = f"the new settings could not be taken: {kept_old}"
-        needed = "the old ones are in force; mend the files, then reload again"
+        reason = f"reload failed: {kept_old}"
+        needed = "the previous settings remain in force; correct the files, then reload again"
         return replace(answer, accepted=False, reason=reason, needed=needed, state=status["state"]), False
-    reason = "the new settings are in force; load a profile anew"
+    reason = "the new settings are in force; load a profile again"
     reason = f"{reason}; {waiting}" if waiting else reason
     return replace(answer, reason=reason, state=status["state"], lease=""), True
 
@@ -60,7 +60,9 @@ def _back(
             if local and not process_lives(process_id):
                 raise UsageError("reload: the daemon has ended; see its log") from None
         time.sleep(LOOK_S)  # a socket that is made anew can only be looked for
-    raise UsageError(f"reload was accepted but the daemon is not back after {longest_s:g} s; see its log")
+    raise UsageError(
+        f"reload was accepted but the daemon did not restart within {longest_s:g} s; see its log"
+    )
 
 
 def _is_up(status: dict[str, Any], number: int) -> bool:

@@ -40,7 +40,7 @@ class _VerbParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         known, unknown = super().parse_known_args(args, namespace)
         if unknown and not self.refuses:
-            print(f"{self.prog}: passed over: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
+            print(f"{self.prog}: ignored: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
             unknown = []
         return known, unknown
 
@@ -63,32 +63,40 @@ def add_parsers(subparsers: Subparsers) -> None:
         if verb == "load":
             child.add_argument("profile", metavar="PROFILE", help="file, or the name of a starter profile")
         elif verb == "level":
-            child.add_argument("share", metavar="SHARE", help="such as 30%%; 100%% is the profile as written")
+            child.add_argument(
+                "share", metavar="SHARE", help="span, such as 30%%; 100%% is the profile as written"
+            )
         elif verb == "jog":
-            child.add_argument("--link", type=int, metavar="K", help="move this link alone, from 1")
+            child.add_argument(
+                "--link", type=int, metavar="K", help="move this actuator only, counted from 1"
+            )
             child.add_argument(
                 "quantities", nargs="+", metavar="AXIS AMOUNT", help="such as `heave 5mm`, `roll -0.2deg`"
             )
         child.add_argument("--address", help="where the daemon is (default: this user's on this machine)")
         child.add_argument(
-            "--as", dest="operator", metavar="NAME", help="who acts (default: user@host/terminal)"
+            "--as", dest="operator", metavar="NAME", help="name of the operator (default: user@host/terminal)"
         )
-        child.add_argument("--observer", action="store_true", help="come as one who only watches and stops")
+        child.add_argument("--observer", action="store_true", help="connect as observer (view and stop only)")
         child.add_argument("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
         child.add_argument("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
-        child.add_argument(
-            "--json", action="store_true", help="print JSON and nothing else on standard output"
-        )
+        child.add_argument("--json", action="store_true", help="print only JSON on standard output")
         if verb == "watch":
-            child.add_argument("--lines", action="store_true", help="print lines on a terminal, too")
+            child.add_argument("--lines", action="store_true", help="print lines, on a terminal as well")
         if verb == "status":
             child.add_argument("--wait", action="store_true", help="wait until the daemon is up")
-            child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
+            child.add_argument(
+                "--timeout", default="10 min", metavar="TIME", help="time-out of the wait (10 min)"
+            )
         if row.targets or verb in ("jog", "level"):
-            child.add_argument("--wait", action="store_true", help="wait until it is done, or a fault")
-            child.add_argument("--timeout", default="10 min", metavar="TIME", help="longest wait (10 min)")
+            child.add_argument("--wait", action="store_true", help="wait until done, or until a fault")
+            child.add_argument(
+                "--timeout", default="10 min", metavar="TIME", help="time-out of the wait (10 min)"
+            )
         if verb == "reload":
-            child.add_argument("--timeout", default="2 min", metavar="TIME", help="longest wait (2 min)")
+            child.add_argument(
+                "--timeout", default="2 min", metavar="TIME", help="time-out of the wait (2 min)"
+            )
         child.set_defaults(run=run)
 
 
@@ -153,7 +161,7 @@ def _until_up(client: OperatorClient, longest_s: float) -> None:
         if snapshot["loop"] != "preparing":
             return
         if time.monotonic() > end:
-            raise UsageError(f"the daemon is not up after {longest_s:g} s: {snapshot['advice']}")
+            raise UsageError(f"the daemon has not started within {longest_s:g} s: {snapshot['advice']}")
 
 
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
@@ -175,14 +183,14 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
         return {}
     if arguments.link is not None:
         if len(arguments.quantities) != 1:
-            raise UsageError("jog: one amount is due, such as `mastd ctl jog --link 5 +10mm`")
+            raise UsageError("jog: expected one amount, such as `mastd ctl jog --link 5 +10mm`")
         amount = quantity("jog", arguments.quantities[0], units.LENGTH)
         return {"link": arguments.link, "amount": amount}
     if len(arguments.quantities) != 2:
-        raise UsageError("jog: an axis and an amount are due, such as `mastd ctl jog heave 5mm`")
+        raise UsageError("jog: expected an axis and an amount, such as `mastd ctl jog heave 5mm`")
     axis, text = arguments.quantities
     if axis not in AXES:
-        raise UsageError(f"jog: axis {axis!r} is not known; axes are {', '.join(AXES)}")
+        raise UsageError(f"jog: axis {axis!r} is unknown; axes: {', '.join(AXES)}")
     dimension = units.LENGTH if AXES.index(axis) < 3 else units.ANGLE
     return {"axis": axis, "amount": quantity("jog", text, dimension)}
 
@@ -196,7 +204,7 @@ def _share(text: str) -> float:
         raise UsageError(f"level: {text} is below 0%; 100% is the profile as written")
     if "%" not in text:
         meant = f"{100.0 * share:g}% or {text}%" if 0.0 < share <= 1.0 else f"{text}%"
-        raise UsageError(f"level: {text} has no unit, a share needs one: {meant}")
+        raise UsageError(f"level: {text} has no unit, a ratio needs one: {meant}")
     return share
 
 
@@ -280,7 +288,7 @@ def _wait(client: OperatorClient, answer: Answer, longest_s: float) -> tuple[Ans
                 return now, 0
         if time.monotonic() > end:
             raise UsageError(
-                f"{answer.verb} was accepted but is not done after {longest_s:g} s; the state is {state}"
+                f"{answer.verb} was accepted but not completed within {longest_s:g} s; the state is {state}"
             )
     return answer, 3
 

@@ -37,7 +37,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "drive",
         help=text,
         description=f"{text[0].upper()}{text[1:]}. "
-        "Exit code 0 left, 1 refused, 2 no daemon, device or terminal.",
+        "Exit code 0 quit, 1 refused, 2 no daemon, device or terminal.",
     )
     parser.add_argument(
         "address",
@@ -51,14 +51,14 @@ def add_parsers(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help="axis of steering, throttle, brake, clutch (-NUMBER: turned round), button of up, down, drive, "
-        "reverse, neutral, stop (default: those of the usual pad); may be repeated",
+        help="axis of steering, throttle, brake, clutch (-NUMBER: inverted), button of up, down, drive, "
+        "reverse, neutral, stop (default: standard gamepad mapping); may be repeated",
     )
     parser.add_argument(
         "--rate", default=str(RATE), metavar="COUNT", help=f"messages per second ({RATE}), 10 to 200"
     )
     parser.add_argument(
-        "--as", dest="operator", metavar="NAME", help="who drives (default: user@host/terminal)"
+        "--as", dest="operator", metavar="NAME", help="name of the driver (default: user@host/terminal)"
     )
     parser.add_argument("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
     parser.add_argument("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         Seat(client, terminal, device, mapping, rate).drive()
     me = printable(client.welcome.operator, keep="")
     print(
-        f"left; the car coasts to standstill. `mastd ctl release --as {me}` "
+        f"quit; the car coasts to standstill. `mastd ctl release --as {me}` "
         f"lets others drive, {client.welcome.lease_s:g} s do as well"
     )
     return 0
@@ -92,11 +92,11 @@ def _options(arguments: argparse.Namespace) -> tuple[int, PadMapping, ClientKeys
 
     text, problems = arguments.rate, []
     if not (text.isascii() and text.isdigit() and MIN_RATE <= int(text) <= MAX_RATE):
-        problems.append(f"--rate {text}: due is a whole number from {MIN_RATE} to {MAX_RATE}")
+        problems.append(f"--rate {text}: expected a whole number from {MIN_RATE} to {MAX_RATE}")
     if (arguments.key is None) != (arguments.server_key is None):
         problems.append("--key and --server-key go together")
     if arguments.map and not arguments.gamepad:
-        problems.append("--map: is for --gamepad DEVICE")
+        problems.append("--map: requires --gamepad DEVICE")
     try:
         mapping = mapping_of(arguments.map)
     except UsageError as error:
@@ -117,7 +117,7 @@ class Terminal:
             self._before = termios.tcgetattr(self.descriptor)
         except (OSError, ValueError, termios.error):
             raise UsageError(
-                "drive: standard input is no terminal; keys drive the car, or stop and leave beside a gamepad"
+                "drive: standard input is not a terminal: keys drive the car, or stop and quit with a gamepad"
             ) from None
         self._shown = sys.stdout.isatty()
         self._signals: dict[int, Any] = {}
@@ -257,7 +257,7 @@ def line(inputs: Inputs, status: dict[str, Any]) -> str:
     vehicle = status.get("vehicle")
     side = "left" if inputs.steering >= 0.0 else "right"
     parts = [
-        vehicle_words(vehicle) if vehicle else "no car is driven",
+        vehicle_words(vehicle) if vehicle else "no vehicle is being driven",
         str(status.get("state", "")),
         f"{side:5} {abs(inputs.steering):4.0%}",
         f"throttle {inputs.throttle:4.0%}",

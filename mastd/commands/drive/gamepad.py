@@ -107,12 +107,12 @@ def mapping_of(texts: Sequence[str]) -> PadMapping:
         name, _, number = text.partition("=")
         digits = number.removeprefix("-") if name in AXES else number
         if name not in (*AXES, *BUTTONS):
-            known = f"axes are {', '.join(AXES)}, buttons {', '.join(BUTTONS)}"
-            problems.append(f"--map {text}: {name[:20]!r} is not known; {known}")
+            known = f"axes: {', '.join(AXES)}; buttons: {', '.join(BUTTONS)}"
+            problems.append(f"--map {text}: {name[:20]!r} is unknown; {known}")
         elif not (digits.isascii() and digits.isdigit() and int(digits) <= MAX_NUMBER):
             due = f"{name}=NUMBER from 0 to {MAX_NUMBER}"
-            turned = f", or {name}=-NUMBER for an axis that counts the other way" if name in AXES else ""
-            problems.append(f"--map {text}: due is {due}{turned}")
+            turned = f", or {name}=-NUMBER for an inverted axis" if name in AXES else ""
+            problems.append(f"--map {text}: expected {due}{turned}")
         elif name in AXES:
             axes[name] = Axis(int(digits), number.startswith("-"))
         else:
@@ -175,11 +175,11 @@ class Device:
         try:
             self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            hint = f"; plug it in, it is usually {DEVICE}" if error.errno == errno.ENOENT else ""
+            hint = f"; connect it, usually {DEVICE}" if error.errno == errno.ENOENT else ""
             raise UsageError(f"--gamepad {path}: {error.strerror}{hint}") from error
         if not _gives_events(self.descriptor):
             os.close(self.descriptor)
-            raise UsageError(f"--gamepad {path}: is no joystick device; it is usually {DEVICE}")
+            raise UsageError(f"--gamepad {path}: is not a joystick device; usually {DEVICE}")
 
     def read(self) -> bytes:
         """Return what has come; raise UsageError if the device is gone."""
@@ -190,7 +190,7 @@ class Device:
         except OSError as error:
             raise UsageError(f"--gamepad {self.path}: {error.strerror}") from error
         if not data:
-            raise UsageError(f"--gamepad {self.path}: is gone")
+            raise UsageError(f"--gamepad {self.path}: disconnected")
         return data
 
     def __enter__(self) -> Device:

@@ -28,7 +28,7 @@ BRAKE_TIME: Final = 0.8
 ESCAPE_S: Final = 0.05
 """An escape that nothing follows for so long is the key."""
 
-GAMEPAD_HELP = "1…9 gear   r reverse   n neutral   g the car chooses   x stop the table   q leave"
+GAMEPAD_HELP = "1…9 gear   r reverse   n neutral   g automatic   x stop the table   q quit"
 HELP = "arrows or WASD: steer, throttle, brake   space: full brake until throttle\n" + GAMEPAD_HELP
 _SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;?]*([@-~])|O([@-~]))")
 _ARROWS: Final = {b"A": "up", b"B": "down", b"C": "right", b"D": "left"}

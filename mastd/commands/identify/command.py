@@ -37,23 +37,24 @@ SCALE_RESERVE: Final = 0.95
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
-        "identify", help="find valves, oil, friction and payload from a short play, each with its uncertainty"
+        "identify",
+        help="identify valves, oil, friction and payload from a short run, each with its uncertainty",
     )
     parser.add_argument(
         "--profile",
         metavar="PROFILE",
-        help="profile whose payload stands on the table (file, or name of a starter profile; default: that of"
+        help="profile whose payload is on the table (file, or name of a starter profile; default: that of"
         " the play, which is nothing)",
     )
     parser.add_argument(
-        "--play", metavar="PROFILE", default="identify", help="what is played (default: identify)"
+        "--play", metavar="PROFILE", default="identify", help="profile to run (default: identify)"
     )
     parser.add_argument(
         "--from",
         dest="source",
         metavar="RUN",
         type=Path,
-        help="play nothing, take a run that is already there",
+        help="run nothing, take an existing run",
     )
     parser.add_argument(
         "--write",
@@ -75,9 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.source is not None:
         if arguments.profile:
-            raise UsageError(
-                "--profile is for a new play; what stood on the table is in the record of --from"
-            )
+            raise UsageError("--profile is for a new run; the payload of --from is in its record")
         return _find(open_run(arguments.source), arguments)
     with stop_on_signals() as stop:
         result = _played(arguments, stop)
@@ -86,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(json.dumps({"identified": None, **_head(result)}, allow_nan=False))
         else:
             print(summary(result))
-            print("nothing was identified: the play did not go to its end")
+            print("nothing was identified: the run did not reach its end")
         return exit_code(result)
     return _find(open_run(Path(str(result["run"]))), arguments, result)
 
@@ -122,20 +121,23 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
     profile = plan.profile
     if profile.mode != "segments":
         raise UsageError(
-            f"{plan.profile_path}: is driven by hand, by a driver or by a rig, a play needs segments"
+            f"{plan.profile_path}: is driven by hand, by a driver or by a rig; identification needs segments"
         )
     if arguments.profile:
         profile = profile.model_copy(update={"payload": _payload_of(arguments.profile, plan)})
     if profile.payload.kind in SIMULATED:
         raise UsageError(
-            f"{arguments.profile or plan.profile_path}: a simulated vehicle stands on the table, which a"
-            " plant feels as forces alone; identify needs a rigid payload or none"
+            f"{arguments.profile or plan.profile_path}: the payload is a simulated vehicle, which acts on"
+            " the plant by forces only; identify needs a rigid payload or none"
         )
     with riding(shown=live) as progress:
         verdict = check(profile, plan.table, progress)
         if not verdict.ok and verdict.scale * SCALE_RESERVE >= MIN_SCALE:
             scale = verdict.scale * SCALE_RESERVE
-            print(f"{profile.name}: played at {scale:.0%}, more does not pass the check", file=sys.stderr)
+            print(
+                f"{profile.name}: running at span {scale:.0%}, the maximum that passes the check",
+                file=sys.stderr,
+            )
             profile = profile.model_copy(update={"gain": profile.gain * scale})
             verdict = check(profile, plan.table, progress)
     ready = ready_profile(profile, plan.table, plan.daemon.period_ns * 1e-9, 1.0)
@@ -154,8 +156,8 @@ def _payload_of(name: str, plan: Plan) -> object:
 
 def _late_words(bridged: float) -> str:
     return (
-        f"{bridged:.0%} of the plant's periods passed before their sample was looked at: the delays of the"
-        " valves are those of a machine as busy as it was; play in lockstep, or with real-time rights"
+        f"{bridged:.0%} of the plant's periods passed before their sample was read: the valve delays"
+        " are those of a busy machine; run in lockstep, or with real-time rights"
     )
 
 
@@ -170,7 +172,7 @@ class _Files:
     def beside(cls, record: Path, wanted: Path | None, made: time.struct_time) -> _Files:
         values = wanted or record.with_name(f"identified-{time.strftime('%Y%m%d-%H%M%S', made)}.yaml")
         if values.suffix not in {".yaml", ".yml"}:
-            raise UsageError(f"{values}: the file of the values ends in .yaml")
+            raise UsageError(f"{values}: the file of the values must end in .yaml")
         return cls(values, values.with_suffix(".html"))
 
 
@@ -236,7 +238,7 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
         return 0
     print(text_table(rows))
     if found.payload is None:
-        print("nothing stands on the table")
+        print("no payload")
     for note in found.notes:
         print(f"doubtful: {note}")
     print(no_matrix if matrices is None else f"frequency response matrix: {matrix}")

@@ -54,7 +54,7 @@ def matrices_of(record: Run, table: TableSettings) -> Matrices:
     """Return the matrices that a record tells; raise FormatError for a play that does not tell them."""
     duration, band = record.metadata.get("duration"), record.metadata.get("band")
     if not isinstance(duration, int | float) or not isinstance(band, list | tuple):
-        raise FormatError(f"{record.path}: does not tell how long its play took, and which band it excites")
+        raise FormatError(f"{record.path}: does not state the duration of its run and the band it excites")
     knots = round(duration / KNOT_SPACING) + 1
     asked = [f"reference_acceleration.{axis}" for axis in AXES]
     lengths = [f"length.{number + 1}" for number in range(len(table.links))]
@@ -62,7 +62,7 @@ def matrices_of(record: Run, table: TableSettings) -> Matrices:
     drives = np.column_stack([columns[name] for name in asked])
     still = [axis for axis, column in zip(AXES, drives.T, strict=True) if not np.any(column)]
     if still:
-        raise FormatError(f"{record.path}: its play did not move {', '.join(still)}")
+        raise FormatError(f"{record.path}: its run did not move {', '.join(still)}")
     responses = np.column_stack([columns[name] for name in CENTRE])
     extended = np.column_stack([second_derivative(columns[name], 1.0 / KNOT_SPACING) for name in lengths])
     links = matrix_of(drives, extended)
@@ -91,7 +91,7 @@ def matrix_blocks(matrices: Matrices) -> tuple[Block, ...]:
             " axis' power that all six explain."
         ),
         Pictures(_panels(matrices.axes, AXES, AXES, matrices.band)),
-        Heading("Frequency response of the links"),
+        Heading("Frequency response of the actuators"),
         Paragraph(
             "The same by links. Of four that carry one plane each answers itself by three quarters and the"
             " others by a quarter where all is well: what they would do against each other is not driven."

@@ -38,7 +38,7 @@ def identified_page(
     blocks: list[Block] = [
         _banner(found, table, title),
         *(Paragraph(note, warning=True) for note in found.notes),
-        Heading("What was found"),
+        Heading("Results"),
         Table(
             ("quantity", "of", "nominal", "found", "uncertainty"),
             tuple(cells(*row.texts()) for row in rows),
@@ -49,18 +49,18 @@ def identified_page(
             " their neighbours, and from what the model leaves out. Errors of scale of the transducers are"
             " not in it."
         ),
-        Heading("Links beside each other"),
+        Heading("Actuators compared"),
         Paragraph(f"Bars reach {_BOUNDS:g} standard deviations to either side; the dashed line is nominal."),
         Pictures(_bars(rows)),
-        Heading("Delay of the valves"),
+        Heading("Valve delay"),
         Paragraph(
             "From the opening that the drive asks for to the spool, beyond the nominal second-order lag; a"
             " slower spool counts as delay."
         ),
         Pictures(tuple(_delay(link, table, number) for number, link in enumerate(found.links))),
-        Heading("Forces of the legs, and what body and friction explain of them"),
+        Heading("Actuator forces, and the part explained by body and friction"),
         Pictures(_balance(found.body)),
-        Heading("Where it comes from"),
+        Heading("Traceability"),
         Facts((*facts, *_remains(found))),
     ]  # fmt: skip
     return Page(title, tuple(blocks))
@@ -118,7 +118,7 @@ def _balance(body: BodyFit) -> tuple[Panel, ...]:
     return tuple(
         Panel(
             name,
-            "s from the play's begin",
+            "s from the start of the run",
             (
                 Curve(body.times[near], 1e-3 * body.explained[near, k], "reference", "explained", 1.8),
                 Curve(body.times[near], 1e-3 * body.wrench[near, k], "achieved", "measured", 1.0),
@@ -133,8 +133,8 @@ def _remains(found: Findings) -> tuple[tuple[str, str], ...]:
     leakage = ", ".join(figure(link.oil.leakage[0], 1e12, 3) for link in found.links)
     zero = ", ".join(figure(link.oil.zero[0], 1e2, 2) for link in found.links)
     return (
-        ("force left unexplained", f"{figure(found.body.residual, 1.0, 3)} N a link"),
-        ("oil unaccounted for, as travel", f"{oil} µm"),
+        ("unexplained force", f"{figure(found.body.residual, 1.0, 3)} N a link"),
+        ("unexplained oil volume, as travel", f"{oil} µm"),
         ("leakage across the pistons", f"{leakage} · 10⁻¹² m³/(s Pa)"),
-        ("spool where the valve is closed", f"{zero} %"),
+        ("spool position with the valve closed", f"{zero} %"),
     )

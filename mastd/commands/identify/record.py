@@ -43,9 +43,7 @@ def payload_of_run(run: Run) -> Standing:
     profile = run.metadata.get("profile")
     payload = profile.get("payload") if isinstance(profile, Mapping) else None
     if isinstance(payload, Mapping) and payload.get("kind") in SIMULATED:
-        raise FormatError(
-            f"{run.path}: a simulated vehicle stood on the table; identify needs a rigid payload"
-        )
+        raise FormatError(f"{run.path}: the payload was a simulated vehicle; identify needs a rigid payload")
     kinds: TypeAdapter[Standing] = TypeAdapter(Annotated[Standing, Field(discriminator="kind")])
     return _parsed(run, payload, kinds, "payload")
 
@@ -87,7 +85,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
     states = run.metadata.get("states")
     window = find_window(run, [str(name) for name in states]) if isinstance(states, list) else None
     if window is None:
-        raise FormatError(f"{run.path}: the profile never played")
+        raise FormatError(f"{run.path}: the profile never ran")
     shown = slice(window.first, window.last + 1)
     rows = _Rows.of(run, shown)
     links, sensors = len(table.links), len(table.sensors.accelerometers)
@@ -96,7 +94,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
         values = run.matrix(names)[shown][rows.fresh]
         bad = [name for name, column in zip(names, values.T, strict=True) if not np.all(np.isfinite(column))]
         if bad:
-            raise FormatError(f"{run.path}: {', '.join(bad)} was not read all the time")
+            raise FormatError(f"{run.path}: {', '.join(bad)} has missing values")
         return np.asarray(CubicSpline(rows.samples, values, axis=0)(rows.even))
 
     def commanded(quantity: str) -> FloatArray:
@@ -167,10 +165,10 @@ class _Rows:
         )
         seconds = len(rows.even) * run.period
         if not seconds >= MIN_PLAY:
-            raise FormatError(f"{run.path}: {seconds:.3g} s of undisturbed play, {MIN_PLAY:g} s are needed")
+            raise FormatError(f"{run.path}: {seconds:.3g} s of undisturbed run, {MIN_PLAY:g} s are needed")
         if not rows.bridged <= MAX_BRIDGED:
             raise FormatError(
-                f"{run.path}: {rows.bridged:.0%} of its samples are missing, {MAX_BRIDGED:.0%} may be;"
-                " play it again on a machine that is less busy, or in lockstep"
+                f"{run.path}: {rows.bridged:.0%} of its samples are missing, maximum {MAX_BRIDGED:.0%}: "
+                "repeat the run on a less busy machine, or in lockstep"
             )
         return rows

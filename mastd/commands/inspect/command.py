@@ -27,13 +27,15 @@ it. A step or a unit that the file does not state is never guessed: give it with
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the parser of ``inspect``."""
     parser = subparsers.add_parser(
-        "inspect", help="what a file of records, measurements or roads holds", description=_ABOUT
+        "inspect",
+        help="show the contents of a file of records, measurements, roads or tyres",
+        description=_ABOUT,
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file, or a run's directory")
     parser.add_argument(
         "--channels",
         metavar="NAME,…",
-        help="only these, by name, by patterns like pose.*, or by number from 1 on",
+        help="only these channels, by name, by patterns like pose.*, or by number from 1",
     )
     parser.add_argument("--unit", help="unit of the channels, such as g, where the file states none")
     parser.add_argument("--step", help="time from value to value, such as 5ms, where the file states none")
@@ -56,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         from mastd.commands.inspect.picture import check_picture
 
         if len(arguments.files) > 1:
-            raise UsageError("--plot names one picture, give one FILE with it")
+            raise UsageError("--plot takes one FILE")
         check_picture(arguments.plot)
     step = None if arguments.step is None else positive("--step", arguments.step, units.TIME)
     documents: list[object] = []
@@ -103,7 +105,7 @@ def _file_of(path: Path) -> Path:
 
     record = path / RUN_FILE
     if not record.is_file():
-        raise FormatError(f"{path}: a directory without {RUN_FILE}, no run's")
+        raise FormatError(f"{path}: a directory without {RUN_FILE}: not a run")
     return record
 
 
@@ -113,7 +115,7 @@ def _names(text: str | None) -> list[str] | None:
 
 def _tyre(path: Path, arguments: argparse.Namespace) -> tuple[str, object]:
     if arguments.plot is not None:
-        raise UsageError(f"{path}: a tyre's curves are drawn by mastd vehicle tyre FILE --plot")
+        raise UsageError(f"{path}: draw a tyre's curves with `mastd vehicle tyre FILE --plot`")
     from mastd.commands.inspect.tyre import tyre_document, tyre_page
     from mastd.formats.tyre.tir import read_tir
 

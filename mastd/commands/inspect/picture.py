@@ -38,7 +38,7 @@ _MIN_DENSITY: Final = 1e-12
 def check_picture(path: Path) -> None:
     """Raise UsageError if no picture can be written to ``path``."""
     if path.suffix.lower() not in PICTURES:
-        raise UsageError(f"{path}: a picture ends in {', '.join(PICTURES)}")
+        raise UsageError(f"{path}: a picture must end in {', '.join(PICTURES)}")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path}: cannot be written: No such file or directory")
 
@@ -154,7 +154,7 @@ def _spectrum(panel: Axes, series: Series, channel: Channel) -> bool:
 
 def _why_no_spectrum(series: Series, found: tuple[FloatArray, FloatArray] | None) -> str:
     if series.places is not None:
-        return "no spectrum: uneven places"
+        return "no spectrum: uneven spacing"
     if series.step is None:
         return "no spectrum: step not stated"
     if series.count < 16:

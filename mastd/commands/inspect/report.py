@@ -226,7 +226,7 @@ def _series_text(series: Series) -> str:
     if series.places is not None:
         first, last = (place(series, index) if series.count else None for index in (0, -1))
         ends = "" if first is None or last is None else f" from {first:.7g} to {last:.7g} {unit}"
-        return f"{name}{count} at uneven places{ends}"
+        return f"{name}{count} unevenly spaced{ends}"
     if series.step is None:
         given = "give it with --step" if series.axis == "time" else "unknown"
         return f"{name}{count}, step not stated: {given}"
@@ -317,7 +317,7 @@ def _meaning(unit: str) -> str:
     meaning = si_unit(unit)
     shown = _cut(clean(unit), 24)
     if meaning is None:
-        return f"{shown}: a unit not known here"
+        return f"{shown}: unknown unit"
     quantity = f", {meaning.dimension}" if meaning.dimension else ""
     if meaning.factor == 1.0 and not meaning.offset and shown == meaning.symbol:
         return f"{shown}: SI{quantity}"

@@ -36,4 +36,4 @@ def tyre_page(path: Path, properties: TyreProperties) -> str:
         if name in properties.coefficients:
             lines.append((title, f"{properties.coefficients[name]:.6g} {unit}"))
     notes = [f"note: {warning}" for warning in properties.warnings]
-    return "\n".join((str(path), aligned(lines), *notes, f"its curves: mastd vehicle tyre {path}"))
+    return "\n".join((str(path), aligned(lines), *notes, f"curves: mastd vehicle tyre {path}"))

@@ -42,13 +42,13 @@ _PAGE, _PICTURE = "iteration.html", "convergence.svg"
 def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser(
-        "iterate", help="correct a drive from play to play until the responses are those of the target"
+        "iterate", help="iterate a drive file until the responses match the target"
     )
     parser.add_argument(
         "profile", nargs="?", help="profile file, or the name of a starter profile; not with --resume"
     )
     parser.add_argument(
-        "--plays", type=_plays, metavar="N", help="corrected plays after the first one (default: 3)"
+        "--plays", type=_plays, metavar="N", help="corrected runs after the first one (default: 3)"
     )
     parser.add_argument(
         "--noise", metavar="TIME", help="noise to measure the frequency response matrix with (default: 100 s)"
@@ -57,27 +57,26 @@ def add_parsers(subparsers: Subparsers) -> None:
         "--matrix",
         metavar="PATH",
         type=Path,
-        help="take the matrix from an iteration's or identify's directory, or from a run that moved all axes",
+        help="take the matrix from an iteration's or identify's directory, or from a run with motion in "
+        "all axes",
     )
     parser.add_argument(
         "--target",
         metavar="FILE",
         type=Path,
-        help="file or run with the responses that are wanted; left out, it is the profile's own motion",
+        help="file or run with the target responses (default: the profile's own motion)",
     )
     parser.add_argument(
         "--responses",
         metavar="NAME[=CHANNEL],…",
-        help="channels of the record that are compared with the target's channels of that name, or CHANNEL",
+        help="channels of the record to compare with the target's channels of that name, or CHANNEL",
     )
-    parser.add_argument(
-        "--resume", metavar="DIR", type=Path, help="go on with the iteration in this directory"
-    )
+    parser.add_argument("--resume", metavar="DIR", type=Path, help="continue the iteration in this directory")
     add_plant_options(parser)
     parser.add_argument(
-        "--identified", metavar="FILE", help="what `mastd identify` has found out, in the settings' place"
+        "--identified", metavar="FILE", help="values from `mastd identify`, in place of the nominal settings"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.set_defaults(run=run)
 
 
@@ -104,7 +103,10 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     except MastdError as error:
         print(error, file=sys.stderr)
         smaller = ", with half the step," if isinstance(error, PlayFaultError) else ""
-        print(f"what was done stands; go on{smaller} by: mastd iterate --resume {directory}", file=sys.stderr)
+        print(
+            f"completed runs are kept; continue{smaller} with: mastd iterate --resume {directory}",
+            file=sys.stderr,
+        )
         return error.exit_code
     _show(directory, history)
     if arguments.json:
@@ -122,7 +124,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     from mastd.settings.core.starter import find
 
     if arguments.profile is None:
-        raise UsageError("name the PROFILE, or the directory of an iteration with --resume")
+        raise UsageError("give PROFILE, or the directory of an iteration with --resume")
     arguments.plays = 3 if arguments.plays is None else arguments.plays
     arguments.noise = arguments.noise or "100 s"
     positive("--noise", arguments.noise, TIME)
@@ -138,7 +140,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
         _tell_length(arguments.target, len(target), task.knots)
     verdict = check(plan.profile, plan.table)
     if not verdict.ok:
-        raise UsageError(f"{path}: refused, it does not pass the check:\n{verdict.text()}")
+        raise UsageError(f"{path}: refused, the check failed:\n{verdict.text()}")
     return begin(task, _origin(arguments, path)), task, matrix
 
 
@@ -159,18 +161,18 @@ def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMat
     from mastd.control.iteration.history import load_history
 
     if arguments.profile is not None:
-        raise UsageError("--resume knows the profile; leave it out")
+        raise UsageError("remove PROFILE: --resume takes it from the iteration")
     directory = arguments.resume
     history = load_history(directory)
     origin = history.origin
     asked = arguments.plays
-    print(f"{directory}: goes on with the options that it began with, but for --plays", file=sys.stderr)
+    print(f"{directory}: continues with its original options, except --plays", file=sys.stderr)
     for name in _REMEMBERED:
         setattr(arguments, name, origin.get(name))
     arguments.plays = origin["plays"] if asked is None else asked
     path = Path(origin["profile"])
     if not path.is_file() or _sha256(path) != origin["profile_sha256"]:
-        raise UsageError(f"{path}: is not what it was when {directory} began, begin anew")
+        raise UsageError(f"{path}: has changed since {directory} began: start a new iteration")
     plan = _plan(arguments, path)
     responses, _ = _responses(arguments, plan)
     target = read_series(directory / TARGET)
@@ -225,7 +227,7 @@ def _responses(arguments: argparse.Namespace, plan: Plan) -> tuple[ResponseSet, 
     if not names:
         raise UsageError(
             f"{arguments.target}: holds {', '.join(held[:8])}{', …' if len(held) > 8 else ''}, no channel "
-            "of a record: say with --responses NAME=CHANNEL,… which response is to be like which"
+            "of a record: assign them with --responses NAME=CHANNEL,…"
         )
     arguments.responses = ",".join(names)
     return chosen(names, plan.table, known), {}
@@ -238,7 +240,7 @@ def _target(path: Path, responses: ResponseSet, channels: dict[str, str]) -> Flo
     if not path.is_dir():
         return read_target(path, responses, channels)
     if channels:
-        raise UsageError(f"{path}: is a run, its channels are called as the responses are")
+        raise UsageError(f"{path}: is a run: its channels have the names of the responses")
     return responses.of(_columns_of_run(path, responses.channels))
 
 
@@ -251,7 +253,7 @@ def _columns_of_run(path: Path, channels: Sequence[str]) -> Columns:
     record = open_run(find_run(path))
     duration = record.metadata.get("duration")
     if not isinstance(duration, int | float):
-        raise UsageError(f"{path}: its record does not tell how long the profile took")
+        raise UsageError(f"{path}: its record does not state the duration of the profile")
     return play_columns(record, channels, KNOT_SPACING, int(duration / KNOT_SPACING + 0.5) + 1)
 
 
@@ -270,7 +272,7 @@ def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
     accelerations = np.column_stack([columns[name] for name in drives])
     still = [axis for k, axis in enumerate(AXES) if not np.any(accelerations[:, k])]
     if still:
-        raise UsageError(f"{path}: did not move {', '.join(still)}, the matrix needs all six axes")
+        raise UsageError(f"{path}: did not move {', '.join(still)}, the matrix needs motion in all six axes")
     return matrix_of(accelerations, responses.of(columns))
 
 
@@ -325,11 +327,11 @@ def _summary(directory: Path, history: History) -> str:
 
     best = history.best
     if best is None:
-        return "nothing was played"
+        return "nothing was run"
     names = short_names([one.name for one in best.figures.responses])
     widths = [max(7, len(name)) for name in names]
     pairs = zip(names, widths, strict=True)
-    lines = ["play   error  " + "  ".join(name.rjust(width) for name, width in pairs)]
+    lines = ["run    error  " + "  ".join(name.rjust(width) for name, width in pairs)]
     for play in history.plays:
         figures = zip(play.figures.responses, widths, strict=True)
         values = "  ".join(f"{one.nrmse:{width}.4f}" for one, width in figures)
@@ -338,7 +340,7 @@ def _summary(directory: Path, history: History) -> str:
     if history.ended:
         lines.append(history.ended)
     lines.append("error: rms of target less response over that of the target, in the judged band")
-    lines.append(f"best drive: {directory / 'drive.rsp'}, played by {directory / 'drive.yaml'}")
+    lines.append(f"best drive: {directory / 'drive.rsp'}, run it with {directory / 'drive.yaml'}")
     lines.append(f"page: {directory / _PAGE}")
     return "\n".join(lines)
 
@@ -346,5 +348,5 @@ def _summary(directory: Path, history: History) -> str:
 def _plays(text: str) -> int:
     number = int(text)
     if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError("plays are 0 to 100")
+        raise argparse.ArgumentTypeError("number of runs: 0 to 100")
     return number

@@ -56,6 +56,6 @@ def ground_of(arguments: argparse.Namespace, model: Model) -> Ground:
     if path.suffix.lower() == ".csv":
         return road_ahead.measured_road(model, path)
     raise UsageError(
-        f"--road: {text!r} is no ground, due is flat, class:A to class:H with :SEED if need be, FILE.crg or "
+        f"--road: {text!r} is not a road, expected flat, class:A to class:H with optional :SEED, FILE.crg or "
         "FILE.csv"
     )

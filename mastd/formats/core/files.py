@@ -50,7 +50,7 @@ def _refuse_streams(path: Path) -> int:
     """Return the size of a regular file; a pipe or a device, on which reading may wait for ever, is none."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise FormatError(f"{path}: is no file")
+        raise FormatError(f"{path}: is not a file")
     return found.st_size
 
 
@@ -67,7 +67,7 @@ def text_of(path: Path) -> str:
     content = content_of(path, MAX_TEXT)
     if (place := _NOT_TEXT.search(content)) is not None:
         line = content.count(b"\n", 0, place.start()) + 1
-        raise FormatError(f"{path}:{line}: a byte {place.group()[0]:#04x}: this is no text")
+        raise FormatError(f"{path}:{line}: byte {place.group()[0]:#04x}: not a text file")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -133,7 +133,7 @@ def replacing_named(path: Path) -> Iterator[Path]:
 def _refuse_to_replace(path: Path) -> None:
     """Raise FormatError where a pipe, a device or a directory has the name of what is to be written."""
     if path.exists() and not path.is_file():
-        raise FormatError(f"{path}: is there and is no file, it is not replaced")
+        raise FormatError(f"{path}: exists and is not a file: not replaced")
 
 
 def _umask() -> int:

@@ -81,7 +81,7 @@ class Header:
                 raise FormatError(f"{self.place(key)} is missing")
             return default
         if _WITH_COMMA.fullmatch(text):
-            raise FormatError(f"{self.place(key)}: decimal comma in {text[:40]!r}, write a point")
+            raise FormatError(f"{self.place(key)}: decimal comma in {text[:40]!r}: use a decimal point")
         value = _value(text)
         if value is None:
             raise FormatError(f"{self.place(key)}: {text[:40]!r} is not a number")

@@ -71,7 +71,7 @@ class Series:
         if self.places is not None:
             return self.places
         if self.step is None:
-            raise FormatError(f"the {self.axis} between two values is not known, it must be given")
+            raise FormatError(f"the {self.axis} between two values is unknown: give it")
         return self.start + self.step * np.arange(self.count, dtype=np.float64)
 
     def matrix(self) -> FloatArray:
@@ -113,7 +113,7 @@ def one_series(measurement: Measurement, path: Path, title: str) -> Series:
     if len(measurement.series) != 1:
         raise FormatError(
             f"{path}: {title} has one rate for all channels, these are {len(measurement.series)} series: "
-            "choose channels of one of them"
+            "choose channels of a single series"
         )
     return measurement.series[0]
 
@@ -121,9 +121,7 @@ def one_series(measurement: Measurement, path: Path, title: str) -> Series:
 def even_step(series: Series, path: Path, title: str) -> float:
     """Return the step of what is to be written as ``title``; FormatError where it is uneven or not known."""
     if series.step is None:
-        raise FormatError(
-            f"{path}: {title} needs one step from value to value, here it is uneven or not known"
-        )
+        raise FormatError(f"{path}: {title} needs a constant step, here it is uneven or unknown")
     return series.step
 
 
@@ -131,7 +129,7 @@ def step_in_seconds(series: Series, path: Path, title: str) -> float:
     """Return the step of times in s of what is to be written as ``title``; FormatError where it has none."""
     step = even_step(series, path, title)
     if series.axis == "time" and not series.axis_unit:
-        raise FormatError(f"{path}: {title} has times in s, the unit of these is not stated: give the step")
+        raise FormatError(f"{path}: {title} has times in s, no unit is stated here: give the step")
     if (series.axis, series.axis_unit) != ("time", "s") or not 0.0 < step < math.inf:
         raise FormatError(
             f"{path}: {title} has times in s, this is {series.axis} in {series.axis_unit}, every {step:g}"
@@ -156,8 +154,8 @@ def lost_descriptions(series: Series) -> list[str]:
     if not described:
         return []
     if len(described) == 1:
-        return [f"the description of {described[0]} is not kept"]
-    return [f"the descriptions of {len(described)} channels are not kept"]
+        return [f"the description of {described[0]} is not written"]
+    return [f"the descriptions of {len(described)} channels are not written"]
 
 
 @dataclass(frozen=True)

@@ -57,9 +57,9 @@ def chosen(measurement: Measurement, path: Path, wanted: Sequence[str]) -> Chose
         if not numbers:
             missing.append(name)
     if missing or not order:
-        what = f"no channel {', '.join(missing)}" if missing else "no channel is chosen"
+        what = f"no channel {', '.join(missing)}" if missing else "no channel selected"
         shown = ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
-        raise FormatError(f"{path}: {what}, there are {len(names)}: {shown}")
+        raise FormatError(f"{path}: {what}, available {len(names)}: {shown}")
     series: list[Series] = []
     kept: list[tuple[int, ...]] = []
     before = 0
@@ -98,14 +98,14 @@ def _between(series: Series, path: Path, low: float, high: float) -> Series:
     if series.places is not None:
         inside = np.flatnonzero((series.places >= low) & (series.places <= high))
     elif series.step is None:
-        raise FormatError(f"{path}: the {series.axis} between two values is not known, it must be given")
+        raise FormatError(f"{path}: the {series.axis} between two values is unknown: give it")
     else:
         numbers = np.arange(series.count)
         slack = _SLACK * series.step
         places = series.axis_values()
         inside = numbers[(places >= low - slack) & (places <= high + slack)]
     if not len(inside):
-        raise FormatError(f"{path}: {series.name or 'the series'}: nothing from {low:g} to {high:g}")
+        raise FormatError(f"{path}: {series.name or 'the series'}: no values from {low:g} to {high:g}")
     channels = tuple(replace(channel, values=channel.values[inside]) for channel in series.channels)
     if series.places is not None or series.step is None:
         return replace(series, channels=channels, places=series.axis_values()[inside])
@@ -115,15 +115,13 @@ def _between(series: Series, path: Path, low: float, high: float) -> Series:
 def _at_step(series: Series, path: Path, step: float, held: Callable[[Channel], bool]) -> Series:
     old = series.step
     if series.places is not None or old is None:
-        raise FormatError(f"{path}: its {series.axis} is uneven or not known, it cannot be resampled")
+        raise FormatError(f"{path}: its {series.axis} is uneven or unknown: it cannot be resampled")
     if series.axis == "time" and not series.axis_unit:
-        raise FormatError(f"{path}: its times state no unit, give the step with --step")
+        raise FormatError(f"{path}: its times have no unit: give the step with --step")
     if math.isclose(old, step, rel_tol=1e-12):
         return series
     if not 1.0 / MAX_CHANGE <= step / old <= MAX_CHANGE:
-        raise FormatError(
-            f"{path}: from a step of {old:g} to one of {step:g}: {MAX_CHANGE:g} times is the most"
-        )
+        raise FormatError(f"{path}: from a step of {old:g} to one of {step:g}: maximum ratio {MAX_CHANGE:g}")
     keep = [held(channel) for channel in series.channels]
     smooth = [channel for channel, one in zip(series.channels, keep, strict=True) if not one]
     for channel in smooth:

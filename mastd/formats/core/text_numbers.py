@@ -117,7 +117,7 @@ def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -
     for number, row in enumerate(rows, start=first):
         if len(row) > longest:
             raise FormatError(
-                f"{path}:{number}:{longest + 1}: the line goes on behind its {layout.fields} fields of "
+                f"{path}:{number}:{longest + 1}: the line continues after its {layout.fields} fields of "
                 f"{width} characters"
             )
     text = "".join(row.ljust(-(-len(row) // width) * width) for row in rows)
@@ -233,7 +233,7 @@ def _complaint(path: Path, number: int, line: str, position: int) -> str:
 def _place_and_word(path: Path, number: int, start: int, word: str) -> str:
     place = f"{path}:{number}:{start + 1}"
     if not word:
-        return f"{place}: a field without a number"
+        return f"{place}: a field contains no number"
     if "," in word:
-        return f"{place}: comma in {word!r}, write decimals with a point and part values by blanks"
+        return f"{place}: comma in {word!r}: use a decimal point and separate values by blanks"
     return f"{place}: {word!r} is not a number"

@@ -57,7 +57,7 @@ def refuse_link(path: Path, group: Any, name: str) -> Any:
     if isinstance(link, package("h5py", "hdf", "HDF5").ExternalLink):
         raise FormatError(
             f"{path}: {group.name.rstrip('/')}/{name} is a link to the file {link.filename!r}: "
-            "others are not opened"
+            "external files are not opened"
         )
     return link
 
@@ -66,12 +66,13 @@ def refuse_unreadable(path: Path, dataset: Any) -> None:
     """Raise FormatError where values are in other files, or need a filter that is not here."""
     h5py = package("h5py", "hdf", "HDF5")
     if dataset.is_virtual or dataset.external:
-        raise FormatError(f"{path}: the values of {dataset.name} are in other files: those are not opened")
+        raise FormatError(f"{path}: the values of {dataset.name} are in external files, which are not opened")
     properties = dataset.id.get_create_plist()
     for number in range(properties.get_nfilters()):
         code, _, _, name = properties.get_filter(number)
         if not h5py.h5z.filter_avail(code):
             called = name.decode("utf-8", "replace").rstrip("\0") or "without a name"
             raise FormatError(
-                f"{path}: {dataset.name} is packed by the filter {code} ({called}), which is not available"
+                f"{path}: {dataset.name} is compressed with the filter {code} ({called}), which is not "
+                "available"
             )

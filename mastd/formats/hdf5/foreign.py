@@ -66,7 +66,7 @@ def _of_skipped(names: list[str], before: str) -> str:
     if not names:
         return ""
     more = ", …" if len(names) > 5 else ""
-    return f"{before}not read, no series of numbers: {len(names)} ({', '.join(names[:5])}{more})"
+    return f"{before}not read (no numeric series): {len(names)} ({', '.join(names[:5])}{more})"
 
 
 def _walked(path: Path, file: Any) -> _Content:
@@ -166,11 +166,11 @@ def _timed(
     column = np.asarray(dataset[()], dtype=np.float64).ravel()
     if not unit:
         series, more_warnings = series_on(column, channels, name)
-        told = f"{dataset.name}: times that state no unit"
+        told = f"{dataset.name}: times without a unit"
         return replace(series, axis_unit=""), (*warnings, told, *more_warnings)
     places = in_seconds(column, unit)
     if places is None:
-        more = f"{dataset.name}: the unit {unit!r} of the times is not known, they are read as they are"
+        more = f"{dataset.name}: the unit {unit!r} of the times is unknown: read unconverted"
         return Series(channels, None, places=column, axis_unit=unit, name=name), (*warnings, more)
     series, more_warnings = series_on(places, channels, name)
     return series, (*warnings, *more_warnings)

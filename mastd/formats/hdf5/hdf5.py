@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, tuple[str, ...]]]:
         # Of such a file HDF5 takes damage for writing that goes on, and waits: no longer than this.
         signal.setitimer(signal.ITIMER_REAL, MIN_SECONDS)
     with h5py.File(path, "r", swmr=shared) as file:
-        yield file, ("its writer has not closed the file: what was flushed is read",) * shared
+        yield file, ("the file was not closed by its writer: only flushed data are read",) * shared
 
 
 def _is_being_written(path: Path) -> bool:
@@ -139,8 +139,7 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
     column = _column(path, places)
     if channels and len(column) != len(channels[0].values):
         raise FormatError(
-            f"{path}: {places.name} has {len(column)} values, the channels beside it "
-            f"{len(channels[0].values)}"
+            f"{path}: {places.name} has {len(column)} values, the other channels {len(channels[0].values)}"
         )
     series, warnings = kept_or_own(column, start, step, channels, name)
     unit = attribute_text(places, "unit")
@@ -154,7 +153,7 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
 
 def _column(path: Path, item: Any) -> FloatArray:
     if item.ndim != 1 or item.dtype.kind not in "iuf":
-        raise FormatError(f"{path}: {item.name} is no column of numbers")
+        raise FormatError(f"{path}: {item.name} is not a numeric column")
     return np.asarray(item[()], dtype=np.float64)
 
 

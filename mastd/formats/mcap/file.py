@@ -65,7 +65,7 @@ def _read(path: Path) -> Measurement:
         if channel_id not in topics and SERIES_KEY in channel.metadata:
             topics[channel_id] = _topic_of(path, channel, contents)
     series: list[Series] = []
-    warnings = [] if contents.damage is None else [f"{contents.damage}: what lies before it is read"]
+    warnings = [] if contents.damage is None else [f"{contents.damage}: data before it are read"]
     for _, topic in sorted(topics.items()):
         if topic is not None:
             found, more = frame_series(topic) if isinstance(topic, Frames) else topic.series()
@@ -145,7 +145,7 @@ class _Outgoing:
 
 def _write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     if not measurement.series:
-        raise FormatError(f"{path}: there are no series to write")
+        raise FormatError(f"{path}: no series to write")
     names = _topic_names([series.name for series in measurement.series])
     lost: list[str] = []
     outgoing = []
@@ -239,9 +239,7 @@ def _times_ns(path: Path, topic: str, series: Series) -> NDArray[np.uint64]:
         uneven: NDArray[np.uint64] = np.rint((places - lowest) * 1e9).astype(np.uint64)
         return uneven
     if series.step is None:
-        raise FormatError(
-            f"{path}: {topic}: the {series.axis} between two values is not known, it must be given"
-        )
+        raise FormatError(f"{path}: {topic}: the {series.axis} between two values is unknown: give it")
     if not series.step > 0.0:
         raise FormatError(f"{path}: {topic}: a step of {series.step:g}, it must be positive")
     _refuse_far(path, topic, abs(series.start) + series.step * (series.count + 1))
@@ -263,10 +261,10 @@ def _what_others_see(series: Series) -> list[str]:
     lines = []
     if (series.axis, series.axis_unit) != ("time", "s"):
         unit = series.axis_unit or "unit"
-        lines.append(f"other programs take {series.axis} for time, 1 {unit} for 1 s")
+        lines.append(f"other programs interpret {series.axis} as time, 1 {unit} as 1 s")
     lowest = series.start if series.places is None else min(series.places, default=0.0)
     if lowest < 0.0:
-        lines.append(f"other programs count {series.axis} from its lowest value {lowest:g} on")
+        lines.append(f"other programs count {series.axis} from its minimum {lowest:g}")
     return lines
 
 

@@ -71,9 +71,9 @@ def body_values(rows: NDArray[np.uint8], fields: int) -> FloatArray:
     """Return the numbers (k, fields) of message bodies (k, bytes); raise ValueError for other bodies."""
     size = len(LITTLE_ENDIAN) + 8 * fields
     if rows.shape[1] != size:
-        raise ValueError(f"a message has {rows.shape[1]} bytes, {size} would be right")
+        raise ValueError(f"a message has {rows.shape[1]} bytes, expected {size}")
     orders = {(int(first), int(second)) for first, second in np.unique(rows[:, :2], axis=0)}
     if len(orders) != 1 or (order := next(iter(orders)))[0] or order[1] not in _ORDERS:
-        raise ValueError("a message does not begin as plain CDR does, with 00 00 or 00 01")
+        raise ValueError("a message does not begin with a plain CDR header, 00 00 or 00 01")
     values: FloatArray = np.ascontiguousarray(rows[:, 4:]).view(_ORDERS[order[1]])
     return values.astype(np.float64, copy=False)

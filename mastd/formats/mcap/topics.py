@@ -45,10 +45,10 @@ def frame_series(frames: Frames) -> tuple[Series, list[str]]:
         at = found.times[int(np.argmax(gaps > 1))]
         missing = int(np.sum(gaps - 1))
         lost = int(np.sum(np.diff(found.numbers) - 1)) if frames.topic == FRAME_TOPIC else 0
-        of_them = f", {lost} of them frames that were lost" if lost > 0 else ""
+        of_them = f", {lost} of them lost frames" if lost > 0 else ""
         warnings.append(
             f"{frames.topic}: periods missing: {missing}, in {np.count_nonzero(gaps > 1)} gaps, the first"
-            f" behind {at:g} s{of_them}"
+            f" after {at:g} s{of_them}"
         )
     series = Series(
         channels,

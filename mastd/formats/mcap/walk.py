@@ -128,7 +128,9 @@ def walk(path: Path, contents: Contents) -> Iterator[Messages]:
         with path.open("rb") as file:
             contents.records_left = size = path.stat().st_size
             if file.read(len(MAGIC)) != MAGIC:
-                raise FormatError(f"{path}: not an MCAP file, or cut off before its first {len(MAGIC)} bytes")
+                raise FormatError(
+                    f"{path}: not an MCAP file, or truncated before its first {len(MAGIC)} bytes"
+                )
             for messages in _walk_records(file, size, contents):
                 if len(messages):
                     contents.chunks += 1
@@ -168,17 +170,17 @@ def _records(file: BinaryIO, size: int, contents: Contents) -> Iterator[tuple[in
         prefix = file.read(_PREFIX.size)
         if len(prefix) < _PREFIX.size:
             yield FOOTER, position, b""
-            return _damaged(contents, "the file breaks off", position, size)
+            return _damaged(contents, "the file is truncated", position, size)
         opcode, length = _PREFIX.unpack(prefix)
         end = position + _PREFIX.size + length
         if end > size:
             yield FOOTER, position, b""
-            return _damaged(contents, "the file breaks off inside a record", position, size)
+            return _damaged(contents, "the file is truncated inside a record", position, size)
         if opcode == FOOTER:
             file.seek(end)
             yield FOOTER, position, b""
             if file.read(len(MAGIC)) != MAGIC:
-                return _damaged(contents, "the file breaks off", position, size)
+                return _damaged(contents, "the file is truncated", position, size)
             contents.complete = True
             return None
         ended = ended or opcode == DATA_END
@@ -221,7 +223,7 @@ def _unpacked(data: bytes, file_size: int, contents: Contents) -> bytes:
         raise ValueError("chunk too large")
     content = _decompressed(packed, compression, size)
     if len(content) != size:
-        raise ValueError("chunk of another length than it says")
+        raise ValueError("chunk length differs from its header")
     if checksum and zlib.crc32(content) != checksum:
         raise ValueError("wrong checksum")
     return content
@@ -254,14 +256,14 @@ def _messages(content: bytes, contents: Contents) -> Messages:
         opcode, length = unpack(content, position)
         left -= 1
         if left < 0:
-            raise ValueError("more records than a file of this size can hold")
+            raise ValueError("more records than possible in a file of this size")
         start = position + 9
         position = start + length
         if position > size:
             raise ValueError("record longer than its chunk")
         if opcode == MESSAGE:
             if length < _MESSAGE_HEAD.itemsize:
-                raise ValueError("message without a head")
+                raise ValueError("message without a header")
             starts.append(start)
             stops.append(position)
         elif opcode in (SCHEMA, CHANNEL):
@@ -288,7 +290,7 @@ def _define(opcode: int, data: bytes, contents: Contents) -> None:
     known = contents.definitions.get(key)
     if known is not None:
         if known != data:
-            raise ValueError("two definitions of one number")
+            raise ValueError("duplicate definition of a number")
         return
     if len(contents.definitions) >= _MAX_DEFINITIONS:
         raise ValueError("too many definitions")

@@ -37,7 +37,7 @@ def measurement_of(path: Path, mdf: Any) -> Measurement:
     notes, own = _notes(mdf, four)
     warnings: list[str] = []
     if four and mdf.name != path:
-        warnings.append("the file was not finalised by its writer: what is whole of it is read")
+        warnings.append("the file was not finalised by its writer: complete parts are read")
     chosen: dict[int, list[tuple[int, int]]] = {}
     buses, empty, others = 0, 0, 0
     for master, virtual in mdf.virtual_groups.items():
@@ -69,9 +69,9 @@ def measurement_of(path: Path, mdf: Any) -> Measurement:
     if empty:
         warnings.append(f"{empty} channel group{'s' * (empty > 1)} without values")
     if others:
-        warnings.append(f"not read, no plain numbers: {others} channel{'s' * (others > 1)}")
+        warnings.append(f"not read (not numeric): {others} channel{'s' * (others > 1)}")
     if not series:
-        raise FormatError(f"{path}: MDF without any channel of numbers{'; '.join(['', *warnings])}")
+        raise FormatError(f"{path}: MDF without numeric channels{'; '.join(['', *warnings])}")
     return Measurement("mdf4", tuple(series), notes, tuple(warnings))
 
 
@@ -112,7 +112,7 @@ def _checked(path: Path, mdf: Any, index: int) -> list[str]:
         end = block.address + block.compressed_size
         if block.location == 0 and end > size:
             raise FormatError(
-                f"{path}: cut off: the data of channel group {index + 1} go on to byte {end}, "
+                f"{path}: truncated: the data of channel group {index + 1} extend to byte {end}, "
                 f"the file has {size}"
             )
         found += block.original_size
@@ -142,7 +142,7 @@ def _series(mdf: Any, master: int, pairs: list[tuple[int, int]], own: bool) -> t
     channels = []
     for signal in signals:
         if signal.samples.ndim != 1 or signal.samples.dtype.kind not in "iufb":
-            warnings.append(f"{signal.name}: not read, its converted values are no numbers")
+            warnings.append(f"{signal.name}: not read, its converted values are not numeric")
             continue
         values, more = _converted(signal)
         warnings.extend(more)
@@ -177,7 +177,7 @@ def _converted(signal: Any) -> tuple[FloatArray, list[str]]:
         invalid = np.asarray(signal.invalidation_bits, dtype=bool)
         if np.any(invalid):
             values = np.where(invalid, np.nan, values)
-            warnings.append(f"{signal.name}: {int(np.sum(invalid))} values are marked invalid, they are NaN")
+            warnings.append(f"{signal.name}: {int(np.sum(invalid))} values are marked invalid: read as NaN")
     return values, warnings
 
 

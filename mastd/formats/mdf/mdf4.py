@@ -81,7 +81,7 @@ def _check(series: Series, path: Path) -> None:
     if not series.channels:
         raise FormatError(f"{path}: {_TITLE} has no channel group without channels")
     if series.step is None and series.places is None:
-        raise FormatError(f"{path}: {_TITLE} needs times, here the step is not known: it must be given")
+        raise FormatError(f"{path}: {_TITLE} needs times, here the step is unknown: give it")
     if series.axis_unit not in _SYNCHRONISED:
         raise FormatError(
             f"{path}: {_TITLE} has axes in s, rad, m, or without a unit, not in {series.axis_unit!r}"

@@ -60,7 +60,7 @@ def read(path: Path) -> Measurement:
     """Read a file; raise FormatError where its header or its last set of values is not whole."""
     content = content_of(path)
     if not recognises(content[:RECORD]):
-        raise FormatError(f"{path}: does not begin with FILE_TYPE TIME_SERIES, an MTS time series does")
+        raise FormatError(f"{path}: does not begin with FILE_TYPE TIME_SERIES, as an MTS time series must")
     text = b"\n" in content[: RECORD + 1]
     source = _Lines(path, content) if text else _Blocks(path, content)
     first = fold(path, source.records(_FIRST))
@@ -140,7 +140,7 @@ class _Blocks:
         end = self._at + count * RECORD
         if end > len(self._content):
             raise FormatError(
-                f"{self._path}: {len(self._content)} bytes, the header alone has {end}: the file is cut off"
+                f"{self._path}: {len(self._content)} bytes, the header alone has {end}: the file is truncated"
             )
         found = records_of(self._content[self._at : end], self._at // RECORD)
         self._at = end
@@ -157,7 +157,9 @@ class _Blocks:
             )
         values = np.frombuffer(self._content, "<f4", offset=self._at)
         if _other_order(values[:_LOOKED_AT]):
-            raise FormatError(f"{self._path}: the numbers make sense in the other byte order (big end) only")
+            raise FormatError(
+                f"{self._path}: the numbers are plausible only in the other byte order (big-endian)"
+            )
         wrong = int(np.count_nonzero(~np.isfinite(values)))
         return values.reshape(-1, channels), (f"{wrong} values are not finite numbers",) if wrong else ()
 
@@ -206,7 +208,7 @@ class _Lines:
             return float(word.upper().replace(b"D", b"E") if b"d" in word or b"D" in word else word)
         except ValueError:
             text = word[:30].decode("latin-1")
-            hint = ": decimal comma, write a point" if "," in text else " is not a number"
+            hint = ": decimal comma, use a decimal point" if "," in text else " is not a number"
             raise FormatError(f"{self._path}:{line}: {text!r}{hint}") from None
 
 
@@ -248,10 +250,10 @@ def _records(
     for name, text in measurement.notes.items():
         key, value = name.upper(), fitting(text, VALUE)
         if len(key) > KEY or not _KEYWORD.fullmatch(key) or key in notes or not value:
-            lost.append(f"the note {name[:60]!r} is not kept: no keyword of {TITLE}")
+            lost.append(f"the note {name[:60]!r} is not written: no keyword of {TITLE}")
             continue
         if decode(value) != text:
-            lost.append(f"the note {name} is cut to {VALUE} characters")
+            lost.append(f"the note {name} is truncated to {VALUE} characters")
         notes[key] = value
     further = {key: value for key, value in notes.items() if key not in _NOTED}
     records = [
@@ -275,7 +277,7 @@ def _records(
 def _floats(path: Path, series: Series, table: FloatArray, lost: list[str]) -> NDArray[np.float32]:
     for channel in series.channels:
         if channel.values.size and (largest := float(np.max(np.abs(channel.values)))) > _LARGEST:
-            raise FormatError(f"{path}: {channel.name}: {largest:g} is beyond what 32 bits can hold")
+            raise FormatError(f"{path}: {channel.name}: {largest:g} exceeds the 32-bit range")
     stored = table.astype("<f4")
     if not np.array_equal(stored, table):
         lost.append("values are rounded to 32 bits: 7 digits")

@@ -104,9 +104,7 @@ def read(path: Path) -> Measurement:
     step: float | None = stated.step
     if time_type(header) == "PEAK_PICK":
         step = None
-        warnings.append(
-            "TIME_TYPE is PEAK_PICK: peaks one after the other, the time between them is not known"
-        )
+        warnings.append("TIME_TYPE is PEAK_PICK: a sequence of peaks with unknown spacing")
     return Measurement("rpc3", (Series(channels, step),), notes_of(header), tuple(warnings))
 
 
@@ -134,7 +132,9 @@ def write_rpc3(path: Path, measurement: Measurement, layout: Layout) -> tuple[st
     _check(path, layout)
     lost = [f"the times begin at 0, not at {series.start:g} s"] if series.start else []
     if len(series.channels) > _MAX_CHANNELS:
-        lost.append(f"{len(series.channels)} channels: readers may stop at the documented {_MAX_CHANNELS}")
+        lost.append(
+            f"{len(series.channels)} channels: some readers support only the documented {_MAX_CHANNELS}"
+        )
     scales, raw = _raw(path, series, layout, lost)
     records = _records(series, step, scales, layout, lost)
     notes, not_kept = written_notes(measurement.notes, records)
@@ -168,13 +168,15 @@ def _text_numbers(path: Path, content: bytes, begin: int, stated: Stated) -> Flo
     except ValueError:
         wrong = next(k for k, word in enumerate(words) if not _is_number(word))
         text = words[wrong][:30].decode("latin-1")
-        hint = ": decimal comma, write a point" if "," in text else " is not a number"
+        hint = ": decimal comma, use a decimal point" if "," in text else " is not a number"
         raise FormatError(f"{path}: number {wrong + 1} behind the header: {text!r}{hint}") from None
     if stated.data_type == "SHORT_INTEGER":
         odd = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) <= 32768)))
         if len(odd):
             text = words[odd[0]][:30].decode("latin-1")
-            raise FormatError(f"{path}: number {odd[0] + 1} behind the header: {text!r} is no SHORT_INTEGER")
+            raise FormatError(
+                f"{path}: number {odd[0] + 1} behind the header: {text!r} is not a SHORT_INTEGER"
+            )
     return values
 
 
@@ -210,7 +212,7 @@ def _frames_stored(
     fitting_ones = [frames for frames in readings if stated.numbers(frames) * size == present]
     if len(fitting_ones) > 1 and stated.samples is None:
         warnings.append(
-            f"HALF_FRAMES: the size does not tell whether FRAMES, {stated.frames}, counts them: "
+            f"HALF_FRAMES: the size does not show whether FRAMES, {stated.frames}, counts them: "
             "read as if not, the last frame may be empty"
         )
     if fitting_ones:
@@ -219,7 +221,7 @@ def _frames_stored(
         points = frames * stated.points_per_frame
         if points * stated.channels * size == present:
             warnings.append(
-                f"the last group is not whole: {points % stated.points_per_group} of "
+                f"the last group is incomplete: {points % stated.points_per_group} of "
                 f"{stated.points_per_group} points a channel, read as such"
             )
             return frames, False
@@ -233,10 +235,10 @@ def _size_complaint(path: Path, data: bytes, present: int, stated: int, unit: st
     pairs = data.count(b"\r\n")
     if present > stated:
         if pairs == data.count(b"\n") == present - stated:
-            return f"{text}line ends were converted (each LF to CR LF), transfer it again as binary"
+            return f"{text}line ends were converted (LF to CR LF): transfer it again as binary"
         return f"{text}{present - stated} too many"
     hint = ", or line ends were converted (CR LF to LF)" if not pairs and b"\n" in data else ""
-    return f"{text}{stated - present} are missing, the file is cut off{hint}"
+    return f"{text}{stated - present} are missing: the file is truncated{hint}"
 
 
 def _span(header: Header, stated: Stated, frames: int, warnings: list[str]) -> tuple[int, int]:
@@ -253,7 +255,7 @@ def _span(header: Header, stated: Stated, frames: int, warnings: list[str]) -> t
     if stated.samples > most:
         raise FormatError(f"{header.place('SAMPLES')}: {stated.samples}, but the frames hold {most}")
     if most - stated.samples >= stated.points_per_group:
-        warnings.append(f"SAMPLES is {stated.samples}, the frames hold {most}: {stated.samples} are taken")
+        warnings.append(f"SAMPLES is {stated.samples}, the frames hold {most}: {stated.samples} are used")
     return first, stated.samples
 
 
@@ -286,7 +288,7 @@ def _of_scales(header: Header, stated: Stated) -> list[str]:
     other = [key for key in keys if header.number(key, 1.0) != 1.0]
     if not other:
         return []
-    return [f"{other[0]} is {header.text(other[0])}: FLOATING_POINT has no scale, values are as stored"]
+    return [f"{other[0]} is {header.text(other[0])}: FLOATING_POINT has no scale: values as stored"]
 
 
 def _check(path: Path, layout: Layout) -> None:
@@ -308,7 +310,7 @@ def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[l
     for channel in series.channels:
         largest = float(np.max(np.abs(channel.values)))
         if largest > _LARGEST:
-            raise FormatError(f"{path}: {channel.name}: {largest:g} is beyond what 32 bits can hold")
+            raise FormatError(f"{path}: {channel.name}: {largest:g} exceeds the 32-bit range")
     numbers: list[Numbers] = [channel.values.astype(np.float32) for channel in series.channels]
     pairs_equal = zip(numbers, series.channels, strict=True)
     if not all(np.array_equal(stored, channel.values) for stored, channel in pairs_equal):

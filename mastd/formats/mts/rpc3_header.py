@@ -91,8 +91,9 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
     start = content[:6].upper()
     if start == b"OFMRTA":
         raise FormatError(
-            f"{path}: each two bytes of the header have changed places (OFMRTA for FORMAT), and nothing says "
-            "how the data stand: let the program that wrote it convert it, or swap the bytes (dd conv=swab)"
+            f"{path}: the bytes of the header are swapped in pairs (OFMRTA for FORMAT), and the byte "
+            "order of the data is unknown: convert it with the program that wrote it, or swap the bytes "
+            "(dd conv=swab)"
         )
     if start != b"FORMAT":
         raise FormatError(f"{path}: begins with {content[:6]!r}, an RPC III file begins with FORMAT")
@@ -121,7 +122,7 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
     found = len(counted) + len(beyond)
     warnings: tuple[str, ...] = ()
     if count not in (found, records[-1].number):
-        warnings = (f"NUM_PARAMS is {count}, but {found} records have a keyword: all of them are taken",)
+        warnings = (f"NUM_PARAMS is {count}, but {found} records have a keyword: all are used",)
     return fold(path, [*counted, *beyond]), end, warnings
 
 
@@ -133,7 +134,7 @@ def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
         warnings.append("FILE_TYPE is missing: read as TIME_HISTORY")
     elif file_type.upper() != "TIME_HISTORY":
         raise FormatError(
-            f"{header.place('FILE_TYPE')}: {file_type[:40]!r}: of RPC III files only TIME_HISTORY is read"
+            f"{header.place('FILE_TYPE')}: {file_type[:40]!r}: only TIME_HISTORY files are supported"
         )
     order = _chosen(header, "FORMAT", _ORDERS)
     data_type = _chosen(header, "DATA_TYPE", _SIZES, "SHORT_INTEGER")
@@ -182,9 +183,11 @@ def _of_partitions(header: Header, channels: int) -> tuple[str, ...]:
     count = header.whole("PARTITIONS", 0, 4 * MAX_BLOCKS, 1)
     numbers = [header.whole(f"PART.NCHAN_{k}", 0, 10**9, 0) for k in range(1, count + 1)]
     if any(numbers) and sum(numbers) != channels:
-        return (f"partitions of {sum(numbers)} channels, CHANNELS is {channels}: that number is taken",)
+        return (f"partitions of {sum(numbers)} channels, CHANNELS is {channels}: that number is used",)
     if count > 1:
-        return (f"{count} partitions: taken as a division of the channels, which all stand in each group",)
+        return (
+            f"{count} partitions: interpreted as a division of the channels, all of which are in each group",
+        )
     return ()
 
 
@@ -204,17 +207,17 @@ def written_notes(
     """
     kept: dict[str, bytes] = {}
     statistics = [name for name in notes if name.upper().startswith("NCODE_STAT")]
-    lost = [f"{len(statistics)} notes of the old file's statistics are not kept"] if statistics else []
+    lost = [f"{len(statistics)} notes of the source file's statistics are not written"] if statistics else []
     for name, text in notes.items():
         key = name.upper()
         value = fitting(text, VALUE - 1)
         if key in taken or key in _LAYOUT or _OF_DATA.match(key):
             continue
         if len(key) > KEY - 1 or not _KEYWORD.fullmatch(key) or key in kept or not value:
-            lost.append(f"the note {name[:60]!r} is not kept: no keyword of RPC III")
+            lost.append(f"the note {name[:60]!r} is not written: no keyword of RPC III")
             continue
         if decode(value) != text:
-            lost.append(f"the note {name} is cut to {VALUE - 1} characters")
+            lost.append(f"the note {name} is truncated to {VALUE - 1} characters")
         kept[key] = value
     return kept, tuple(lost)
 

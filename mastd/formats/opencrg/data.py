@@ -48,7 +48,7 @@ def read_cells(header: Header, data: bytes, rows: int | None) -> FloatArray:
     read = _text if header.coding in TEXT else _binary
     values = read(header, data, rows)
     if len(values) < 2:
-        raise FormatError(f"{header.path}: {len(values)} rows of data, due are two or more")
+        raise FormatError(f"{header.path}: {len(values)} rows of data, expected two or more")
     return values
 
 
@@ -70,7 +70,7 @@ def _text(header: Header, data: bytes, rows: int | None) -> FloatArray:
     if count != due or count % per_row:
         declared = "whole rows" if rows is None else f"{due} for {rows} rows"
         raise FormatError(
-            f"{header.path}: {count} lines of data, due are {declared} of {columns} columns, {per_row} a "
+            f"{header.path}: {count} lines of data, expected {declared} of {columns} columns, {per_row} a "
             f"row: {'truncated or damaged' if count <= due else 'damaged, or the header is'}"
         )
     _check_count(header, count // per_row)
@@ -87,7 +87,7 @@ def _text(header: Header, data: bytes, rows: int | None) -> FloatArray:
             wrong = _wrong_lines(buffer, begin, length, cells * width)
             if len(wrong):
                 problems += [
-                    f"{header.path}:{header.lines + 1 + lines[k]}: {length[k]} characters, due are {cells} "
+                    f"{header.path}:{header.lines + 1 + lines[k]}: {length[k]} characters, expected {cells} "
                     f"numbers of {width}"
                     for k in wrong[:_MAX_PROBLEMS]
                 ]
@@ -155,7 +155,7 @@ def _value(text: bytes) -> float:
 
 def _binary(header: Header, data: bytes, rows: int | None) -> FloatArray:
     if rows is None:
-        missing = "REFERENCE_LINE_END_U is missing, which binary data need"
+        missing = "REFERENCE_LINE_END_U is missing (required for binary data)"
         raise FormatError(f"{header.path}: $ROAD_CRG: {missing}")
     kind = np.dtype(BINARY[header.coding])
     columns = len(header.columns)
@@ -163,7 +163,7 @@ def _binary(header: Header, data: bytes, rows: int | None) -> FloatArray:
     filled = math.ceil(due / RECORD) * RECORD
     if len(data) not in (due, filled):
         raise FormatError(
-            f"{header.path}: {len(data)} bytes of data, due are {rows} rows x {columns} columns x "
+            f"{header.path}: {len(data)} bytes of data, expected {rows} rows x {columns} columns x "
             f"{kind.itemsize} = {due}, or {filled} in records of {RECORD}: {_damage(data, due, filled, kind)}"
         )
     _check_count(header, rows)
@@ -174,9 +174,7 @@ def _binary(header: Header, data: bytes, rows: int | None) -> FloatArray:
     endless = np.isinf(values)
     if endless.any():
         row, column = np.argwhere(endless)[0]
-        raise FormatError(
-            f"{header.path}: data row {row + 1}, {header.columns[column].name}: no finite number but infinity"
-        )
+        raise FormatError(f"{header.path}: data row {row + 1}, {header.columns[column].name}: infinite value")
     return values
 
 

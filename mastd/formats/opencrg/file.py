@@ -45,7 +45,7 @@ def read_opencrg(path: Path) -> OpenCrgRoad:
         heights = smoothed(heights, levels, road.spacing, options)
         line, heights = placed(road, line, heights, modifiers, warnings)
     if not all(np.isfinite(values).all() for values in (line, heights, road.across)):
-        raise FormatError(f"{header.path}: heights or places that are too large for numbers")
+        raise FormatError(f"{header.path}: heights or positions overflow")
     return OpenCrgRoad(road.start, road.spacing, line, road.across, heights, tuple(warnings))
 
 
@@ -76,7 +76,7 @@ def _read(path: Path) -> Measurement:
     ]
     missing = int(np.isnan(road.heights).sum())
     if missing:
-        warnings.append(f"{header.path}: {missing} of {road.heights.size} cells have no number")
+        warnings.append(f"{header.path}: {missing} of {road.heights.size} cells have no value")
     series = Series(tuple(channels), road.spacing, road.start, axis="u", axis_unit="m")
     return Measurement(FORMAT.name, (series,), _notes(header), tuple(warnings))
 

@@ -167,7 +167,7 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
             _take(header, block, number, line.split("!")[0].strip())
     header.check()
     if end is None and header.reference is None:
-        raise FormatError(f"{path}: no line of $$$$ ends the header: no OpenCRG file, or a truncated one")
+        raise FormatError(f"{path}: header without terminating $$$$ line: not an OpenCRG file, or truncated")
     return header, content[end.end() :] if end else b""
 
 
@@ -184,10 +184,10 @@ def _begin(header: Header, block: str, line: int) -> None:
     if block in _BLOCKS:
         header.blocks.setdefault(block, {})
     elif block not in _NO_NUMBERS:
-        header.warn(f"{header.path}:{line}: block ${_some(block)} is not known: ignored")
+        header.warn(f"{header.path}:{line}: block ${_some(block)} is unknown: ignored")
     if block == "ROAD_CRG_FILE":
         if header.reference is not None:
-            header.told(f"{header.path}:{line}: a second $ROAD_CRG_FILE, due is one")
+            header.told(f"{header.path}:{line}: a second $ROAD_CRG_FILE, expected one")
         header.reference = "", line
 
 
@@ -211,7 +211,7 @@ def _take_number(header: Header, block: str, line: int, text: str) -> None:
     key, equals, number = (part.strip() for part in text.partition("="))
     place = f"{header.path}:{line}"
     if not equals:
-        header.told(f"{place}: {_some(text)!r} in ${block}, due is KEY = number")
+        header.told(f"{place}: {_some(text)!r} in ${block}, expected KEY = number")
         return
     value = number_of(number)
     if value is None:
@@ -220,7 +220,7 @@ def _take_number(header: Header, block: str, line: int, text: str) -> None:
     numbers = header.blocks[block]
     before = numbers.get(key.lower())
     if key.lower() not in _BLOCKS[block]:
-        header.warn(f"{place}: {_some(key)} is not known in ${block}: ignored")
+        header.warn(f"{place}: {_some(key)} is unknown in ${block}: ignored")
     elif before is not None and before.value != value:
         header.told(f"{place}: {key} is {value:g} here and {before.value:g} in line {before.line}")
     else:
@@ -234,7 +234,7 @@ def _take_definition(header: Header, line: int, text: str) -> None:
             header.told(f"{place}: a second format {_some(text)!r}")
         header.coding = text[2:].strip()[:4].upper()
         if header.coding not in CODINGS:
-            header.told(f"{place}: format {header.coding!r} is none of {', '.join(CODINGS)}")
+            header.told(f"{place}: format {header.coding!r}: expected one of {', '.join(CODINGS)}")
     elif kind == "D:":
         _take_channel(header, line, text[2:])
     elif kind == "U:":
@@ -242,7 +242,7 @@ def _take_definition(header: Header, line: int, text: str) -> None:
         if start is not None and increment is not None:
             header.virtual_u = start, increment, line
     else:
-        header.told(f"{place}: {_some(text)!r} in $KD_Definition, due is D:, U: or #:")
+        header.told(f"{place}: {_some(text)!r} in $KD_Definition, expected D:, U: or #:")
 
 
 def _take_channel(header: Header, line: int, text: str) -> None:
@@ -264,12 +264,12 @@ def _take_channel(header: Header, line: int, text: str) -> None:
     else:
         known = ", ".join(REFERENCE_CHANNELS)
         header.told(
-            f"{place}: channel {_some(name)!r} is not known, due are long sections by number or v, and "
+            f"{place}: channel {_some(name)!r} is unknown, expected long sections by number or v, and "
             f"reference line {known}"
         )
         return
     if unit != due:
-        header.told(f"{place}: {_some(name)}: unit {_some(unit)!r}, due is {due}")
+        header.told(f"{place}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
 
 
 def _some(text: str, most: int = 40) -> str:

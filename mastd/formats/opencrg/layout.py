@@ -42,7 +42,7 @@ def layout_of(header: Header) -> Layout:
     if not header.coding:
         header.told(f"{path}: $KD_Definition: no format #:")
     if len(sections) < 2:
-        header.told(f"{path}: $KD_Definition: due are two long sections or more")
+        header.told(f"{path}: $KD_Definition: expected two long sections or more")
     if not header.number("reference_line_increment") >= LEAST:
         header.told(f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m (1e-6 m)")
     header.check()
@@ -61,7 +61,7 @@ def _rows(header: Header, start: float, spacing: float) -> int | None:
     if not (0.5 < spacings < _MAX_ROWS and abs(spacings - round(spacings)) < _EVEN):
         raise FormatError(
             f"{end.place}: u from {start:g} to {end.value:g} m is {spacings:.6g} increments of {spacing:g} "
-            "m, due is a whole number"
+            "m, expected a whole number"
         )
     return round(spacings) + 1
 
@@ -73,7 +73,7 @@ def _check_virtual(header: Header, start: float, spacing: float) -> None:
     if not (abs(other_start - start) <= _EVEN and abs(other_spacing - spacing) <= _EVEN * spacing):
         header.warn(
             f"{header.path}:{line}: U: has u begin at {other_start:g} m every {other_spacing:g} m, $ROAD_CRG "
-            f"at {start:g} m every {spacing:g} m: $ROAD_CRG counts"
+            f"at {start:g} m every {spacing:g} m: $ROAD_CRG is used"
         )
 
 
@@ -84,7 +84,7 @@ def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]
     if at and len(at) < len(columns):
         other = next(column for column in columns if column.v is None)
         raise FormatError(
-            f"{header.path}:{other.line}: {other.name}: due are long sections all by v or all by number"
+            f"{header.path}:{other.line}: {other.name}: expected long sections all by v or all by number"
         )
     if at:
         return _stated_places(header, sections)
@@ -93,7 +93,7 @@ def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]
     for due, k in enumerate(order, start=1):
         if numbers[k] != due:
             raise FormatError(
-                f"{header.path}:{columns[k].line}: {columns[k].name}: due are the numbers 1 to "
+                f"{header.path}:{columns[k].line}: {columns[k].name}: expected the numbers 1 to "
                 f"{len(columns)}, each once"
             )
     return _even_places(header, len(columns)), [sections[k] for k in order]
@@ -106,14 +106,14 @@ def _stated_places(header: Header, sections: list[int]) -> tuple[FloatArray, lis
     narrow = ~(np.diff(places[order]) >= LEAST)
     if narrow.any():
         column = columns[order[int(np.argmax(narrow)) + 1]]
-        raise FormatError(f"{header.path}:{column.line}: {column.name}: v must rise, each by 1e-6 m or more")
+        raise FormatError(f"{header.path}:{column.line}: {column.name}: v must increase by at least 1e-6 m")
     across = places[order]
     for key, place in (("long_section_v_right", across[0]), ("long_section_v_left", across[-1])):
         stated = header.road.get(key)
         if stated is not None and not abs(stated.value - place) <= _EVEN:
             header.warn(
                 f"{stated.place}: {key.upper()} is {stated.value:g} m, the outermost long section is at v = "
-                f"{place:g} m: the long sections count"
+                f"{place:g} m: the long sections are used"
             )
     return across, [sections[k] for k in order]
 
@@ -130,12 +130,12 @@ def _even_places(header: Header, count: int) -> FloatArray:
         due = (left - right) / increment + 1.0
         if not abs(due - count) < _EVEN:
             raise FormatError(
-                f"{header.path}: {count} long sections, due are {due:.6g} from v = {right:g} to {left:g} m "
+                f"{header.path}: {count} long sections, expected {due:.6g} from v = {right:g} to {left:g} m "
                 f"every {increment:g} m"
             )
     begin = right if math.isfinite(right) else left - width if math.isfinite(left) else -0.5 * width
     across = begin + increment * np.arange(count, dtype=np.float64)
     if not (np.isfinite(across).all() and (np.diff(across) > 0.0).all()):
         places = f"long sections from v = {begin:g} m every {increment:g} m"
-        raise FormatError(f"{header.path}: {places} do not rise")
+        raise FormatError(f"{header.path}: {places} do not increase")
     return across

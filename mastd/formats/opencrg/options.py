@@ -38,12 +38,12 @@ def ignored_options(options: Options) -> list[str]:
     """
     told = []
     for axis, sides in _SIDES.items():
-        level = f"is not applied: beyond the {sides} the ground goes on level"
+        level = f"is not applied: beyond the {sides} the ground continues level"
         mode, offset = (options.get(f"border_{key}_{axis}") for key in ("mode", "offset"))
         if mode is not None and mode.value != _KEEP:
             if mode.value not in _BORDERS:
                 raise FormatError(
-                    f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, due is 0 to 4"
+                    f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, expected 0 to 4"
                 )
             asked = f"BORDER_MODE_{axis.upper()} = {mode.value:g} ({_BORDERS[mode.value]})"
             told.append(f"{mode.place}: {asked} {level}")
@@ -52,9 +52,9 @@ def ignored_options(options: Options) -> list[str]:
     closed = options.get("refline_continuation")
     if closed is not None and closed.value != 0.0:
         if closed.value != 1.0:
-            raise FormatError(f"{closed.place}: REFLINE_CONTINUATION is {closed.value:g}, due is 0 or 1")
+            raise FormatError(f"{closed.place}: REFLINE_CONTINUATION is {closed.value:g}, expected 0 or 1")
         asked = "REFLINE_CONTINUATION = 1 (a closed track)"
-        told.append(f"{closed.place}: {asked} is not applied: the road ends where its line does")
+        told.append(f"{closed.place}: {asked} is not applied: the road ends at the end of its reference line")
     return told
 
 
@@ -74,7 +74,7 @@ def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: O
         if stated is None or stated.value == 0.0:
             continue
         if not stated.value > 0.0:
-            raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g} m, due is a length")
+            raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g} m, expected a length")
         inside = way < stated.value
         share[inside], base[inside] = way[inside] / stated.value, level
     if (share == 1.0).all():

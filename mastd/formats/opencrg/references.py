@@ -48,7 +48,8 @@ def _check_alone(header: Header, data: bytes) -> None:
     if "ROAD_CRG" in header.blocks or header.columns or data.strip():
         _, line = header.reference or ("", 0)
         raise FormatError(
-            f"{header.path}:{line}: $ROAD_CRG_FILE beside a road of the file's own, due is one of both"
+            f"{header.path}:{line}: $ROAD_CRG_FILE in addition to the file's own road, expected only one "
+            "of them"
         )
 
 
@@ -57,9 +58,9 @@ def _target(header: Header, passed: list[Path]) -> Path:
     place = f"{header.path}:{line}: $ROAD_CRG_FILE {text[:200]!r}"
     name = text.replace("\\", "/")
     if not name or not name.isprintable() or "$" in name:
-        raise FormatError(f"{place}: due is the name of a file, without variables")
+        raise FormatError(f"{place}: expected the name of a file, without variables")
     if _ABSOLUTE.match(text) or ".." in name.split("/"):
-        raise FormatError(f"{place}: leads out of the folder of the file, due is a path below it")
+        raise FormatError(f"{place}: leaves the folder of the file, expected a path below it")
     folder = header.path.parent
     target = folder / name
     try:
@@ -67,13 +68,13 @@ def _target(header: Header, passed: list[Path]) -> Path:
         again = any(target.resolve() == one.resolve() for one in passed)
         there = target.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        raise FormatError(f"{place}: cannot be followed: {error}") from error
+        raise FormatError(f"{place}: cannot be resolved: {error}") from error
     if not inside:
-        raise FormatError(f"{place}: leads out of the folder of the file, due is a path below it")
+        raise FormatError(f"{place}: leaves the folder of the file, expected a path below it")
     if again:
-        raise FormatError(f"{place}: leads in a circle")
+        raise FormatError(f"{place}: circular reference")
     if len(passed) > DEEPEST:
-        raise FormatError(f"{place}: the {len(passed)}th reference in a row, at most {DEEPEST} are followed")
+        raise FormatError(f"{place}: the {len(passed)}th reference in a row, at most {DEEPEST} are allowed")
     if not there:
-        raise FormatError(f"{place}: there is no file {target}")
+        raise FormatError(f"{place}: no file {target}")
     return target

@@ -114,12 +114,14 @@ def line_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
         return from_start
     end = np.array([road.ends["x"].value, road.ends["y"].value])
     x, y = from_start[-1]
-    stated = f"{_STATED} x, y = {end[0]:g}, {end[1]:g} m, its headings lead to {x:g}, {y:g} m"
+    stated = f"{_STATED} x, y = {end[0]:g}, {end[1]:g} m, integrated headings give {x:g}, {y:g} m"
     near = _near(road, end - from_start[-1], road.ends["x"], stated)
     if near is None and road.straight:
         return from_start
     if near is not None:
-        warnings.append(f"{near}: {'its headings count' if road.straight else 'the difference is spread'}")
+        warnings.append(
+            f"{near}: {'its headings are used' if road.straight else 'the difference is distributed'}"
+        )
     return from_start if road.straight else _blended(from_start, end)
 
 
@@ -129,10 +131,10 @@ def levels_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
     if "z" not in road.ends:
         return from_start
     end = np.array([road.ends["z"].value])
-    stated = f"{_STATED} z = {end[0]:g} m, its slopes lead to {from_start[-1]:g} m"
+    stated = f"{_STATED} z = {end[0]:g} m, integrated slopes give {from_start[-1]:g} m"
     near = _near(road, end - from_start[-1:], road.ends["z"], stated)
     if near is not None:
-        warnings.append(f"{near}: the difference is spread")
+        warnings.append(f"{near}: the difference is distributed")
     spread: FloatArray = _blended(from_start[:, np.newaxis], end)[:, 0]
     return spread if near is not None or road.slopes.any() else from_start
 
@@ -143,7 +145,7 @@ def _near(road: StoredRoad, gap: FloatArray, end: Stated, stated: str) -> str | 
     if distance <= max(_ROUNDED, _ROUNDED_SHARE * road.length):
         return None
     if not distance <= _WRONG_SHARE * road.length:
-        raise FormatError(f"{end.place}: {stated}: due is one of both")
+        raise FormatError(f"{end.place}: {stated}: expected only one of them")
     return f"{end.place}: {stated}"
 
 
@@ -174,7 +176,7 @@ def _check_channels(header: Header, channels: Mapping[str, FloatArray], start: f
             if not abs(math.remainder(gap, math.tau) if name == "phi" else gap) <= _BESIDE:
                 header.warn(
                     f"{stated.place}: {name} at the {key} is stated as {stated.value:g}, the channel has "
-                    f"{values[row]:g} there: the channel counts"
+                    f"{values[row]:g} there: the channel is used"
                 )
 
 
@@ -191,6 +193,6 @@ def _constant(header: Header, key: str) -> float:
         if not abs(gap) <= _SAME:
             raise FormatError(
                 f"{end.place}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, "
-                "and there is no channel between them"
+                "without a channel in between"
             )
     return value

@@ -67,7 +67,9 @@ def write_opencrg(path: Path, road: OpenCrgRoad, coding: str = "KDBI", comment: 
     """
     line, heights = np.asarray(road.line, np.float64), np.asarray(road.heights, np.float64)
     if heights.ndim != 2 or line.shape != (len(heights), 2):
-        raise FormatError(f"{path}: heights {heights.shape} and line {line.shape}: due are (n, m) and (n, 2)")
+        raise FormatError(
+            f"{path}: heights {heights.shape} and line {line.shape}: expected (n, m) and (n, 2)"
+        )
     _check_finite(path, ("heights", heights))
     z = float(np.round(heights.mean())) + 0.0 if heights.size else 0.0
     headings = _headings(path, line, road.spacing)
@@ -95,7 +97,8 @@ def write_measurement(path: Path, measurement: Measurement) -> tuple[str, ...]:
     spacing = even_step(series, path, _TITLE)
     if series.axis_unit != "m":
         raise FormatError(
-            f"{path}: {_TITLE} holds heights along a road in m, this is {series.axis} in {series.axis_unit!r}"
+            f"{path}: {_TITLE} holds heights along a road in m, this series is {series.axis} in "
+            f"{series.axis_unit!r}"
         )
     sections, reference, lost = _sorted(path, series.channels)
     across = np.array([v for v, _ in sections])
@@ -121,7 +124,7 @@ def write_measurement(path: Path, measurement: Measurement) -> tuple[str, ...]:
         {name: notes[name].splitlines() for name in _NOTES if name in notes},
     )
     _write(path, content, "KDBI")
-    lost += [f"note {name!r} is not kept" for name in notes if name not in (*_NOTES, "$CT")]
+    lost += [f"note {name!r} is not written" for name in notes if name not in (*_NOTES, "$CT")]
     return tuple(lost)
 
 
@@ -142,12 +145,12 @@ def _sorted(
             due = REFERENCE_CHANNELS.get(name, "m")
             reference[name] = channel.values
         else:
-            lost.append(f"channel {channel.name!r} is not kept")
+            lost.append(f"channel {channel.name!r} is not written")
             continue
         if channel.unit != due:
             raise FormatError(f"{path}: {channel.name}: unit {channel.unit!r}, {_TITLE} needs {due}")
     if len(sections) < 2:
-        due = "two or more channels of heights called 'v = … m'"
+        due = "two or more height channels named 'v = … m'"
         raise FormatError(f"{path}: {_TITLE} needs {due}, here are {len(sections)}")
     return sorted(sections, key=lambda pair: pair[0]), reference, lost
 
@@ -156,7 +159,7 @@ def _place(path: Path, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise FormatError(f"{path}: channel 'v = {text} m': {text!r} is no number") from None
+        raise FormatError(f"{path}: channel 'v = {text} m': {text!r} is not a number") from None
 
 
 def _stated_headings(
@@ -171,7 +174,9 @@ def _stated_headings(
         steps = spacing * np.column_stack([np.cos(headings), np.sin(headings)])
         beside = np.abs(points[0] + np.cumsum(steps, axis=0) - points[1:]).max(initial=0.0)
         if not beside <= _BESIDE * spacing * rows:
-            raise FormatError(f"{path}: reference line: x, y lie up to {beside:.3g} m from where phi leads")
+            raise FormatError(
+                f"{path}: reference line: x, y are up to {beside:.3g} m from the integrated phi"
+            )
     return headings
 
 
@@ -198,15 +203,15 @@ def _check(path: Path, content: _Content) -> None:
     rows, columns = content.heights.shape
     if not (rows >= 2 and columns >= 2 and content.across.shape == (columns,)):
         raise FormatError(
-            f"{path}: {rows} rows of {columns} heights at {len(content.across)} v: due are two or more each"
+            f"{path}: {rows} rows of {columns} heights at {len(content.across)} v: expected two or more each"
         )
     if rows * (columns + 3) > MAX_CELLS:
-        raise FormatError(f"{path}: {rows} x {columns} heights are more than readers here take")
+        raise FormatError(f"{path}: {rows} x {columns} heights exceed the readers' limit")
     if not (math.isfinite(content.start) and LEAST <= content.spacing < math.inf):
-        raise FormatError(f"{path}: u from {content.start!r} every {content.spacing!r} m: due is above 0 m")
+        raise FormatError(f"{path}: u from {content.start!r} every {content.spacing!r} m: expected above 0 m")
     _check_finite(path, ("v", content.across), ("headings", content.headings))
     if not (np.diff(content.across) >= LEAST).all():
-        raise FormatError(f"{path}: v must rise, each by 1e-6 m or more")
+        raise FormatError(f"{path}: v must increase by at least 1e-6 m")
     if np.isinf(content.heights).any():
         raise FormatError(f"{path}: not all heights are finite")
     for name, values in (("slopes", content.slopes), ("banking", content.banking)):
@@ -223,7 +228,7 @@ def _check_finite(path: Path, *named: tuple[str, FloatArray]) -> None:
 
 def _write(path: Path, content: _Content, coding: str) -> None:
     if coding not in CODINGS:
-        raise FormatError(f"{path}: coding {coding!r}, due is one of {', '.join(CODINGS)}")
+        raise FormatError(f"{path}: coding {coding!r}, expected one of {', '.join(CODINGS)}")
     _check(path, content)
     curved = bool(np.ptp(content.headings) > 0.0)
     channels: dict[str, FloatArray] = {}
@@ -272,7 +277,7 @@ def _header(path: Path, content: _Content, channels: list[str], coding: str) -> 
     lines += ["$", "$" * _MAX_LINE_LENGTH]
     for line in lines:
         if len(line) > _MAX_LINE_LENGTH or not line.isprintable():
-            raise FormatError(f"{path}: {line[:100]!r}: a line of the header has at most 72 characters")
+            raise FormatError(f"{path}: {line[:100]!r}: a line of the header must have at most 72 characters")
     return ("\n".join(lines) + "\n").encode("latin-1", errors="replace")
 
 

@@ -60,7 +60,7 @@ def check_expanded(path: Path, values: int) -> None:
     if not 0 <= 8 * values <= most:
         raise FormatError(
             f"{path}: declares {values} values, {8 * values / 1e6:.0f} MB: "
-            f"a file of this size may hold {most / 1e6:.0f} MB"
+            f"maximum for a file of this size {most / 1e6:.0f} MB"
         )
 
 
@@ -110,7 +110,7 @@ class Sandbox:
             status = self._template(path).run(request, shared.descriptor)
             if status is None:
                 self._running.pop(os.getpid()).end()
-                raise FormatError(f"{path}: the process that reads {self.title} has died")
+                raise FormatError(f"{path}: the process that reads {self.title} has ended unexpectedly")
             if status == 0:
                 return _unpacked(shared, path)
         raise FormatError(f"{path}: {_ending(status, self.library, seconds, memory)}")
@@ -128,9 +128,7 @@ class Sandbox:
             try:
                 self._running[own] = _Template(self.module, (self.library, *self.also))
             except OSError as error:
-                raise FormatError(
-                    f"{path}: no process to read it can be started: {error.strerror}"
-                ) from error
+                raise FormatError(f"{path}: cannot start the reader process: {error.strerror}") from error
         return self._running[own]
 
 
@@ -155,7 +153,7 @@ class _Template:
         if said != "ready":
             self.end()
             raise UsageError(
-                f"the package {libraries[0]} cannot be used: {said or 'its process ends at once'}"
+                f"the package {libraries[0]} cannot be used: {said or 'its process ends immediately'}"
             )
 
     def run(self, request: Mapping[str, Any], descriptor: int) -> int | None:
@@ -255,7 +253,7 @@ def _size(path: Path) -> int:
     except (OSError, ValueError) as error:
         raise FormatError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from error
     if not stat.S_ISREG(found.st_mode):
-        raise FormatError(f"{path}: is no file")
+        raise FormatError(f"{path}: is not a file")
     return found.st_size
 
 
@@ -269,10 +267,10 @@ def _ending(status: int, library: str, seconds: float, memory: int) -> str:
         number = os.WTERMSIG(status)
         if number in (signal.SIGPROF, signal.SIGALRM):
             return f"damaged: {library} cannot read it in {seconds:.1f} s"
-        return f"damaged: {library} crashes on it ({signal.strsignal(number)})"
+        return f"damaged: {library} crashes ({signal.strsignal(number)})"
     if os.WEXITSTATUS(status) == OUT_OF_MEMORY:
-        return f"damaged: to read it, {library} needs more than {memory / 1e6:.0f} MB"
-    return f"damaged: {library} ends on it with code {os.WEXITSTATUS(status)}"
+        return f"damaged: {library} needs more than {memory / 1e6:.0f} MB"
+    return f"damaged: {library} ends with code {os.WEXITSTATUS(status)}"
 
 
 def pack(measurement: Measurement) -> Packed:

@@ -58,7 +58,8 @@ def channel_of(measurement: Measurement, path: Path, title: str) -> tuple[Channe
     series, step = series_of(measurement, path, title)
     if len(series.channels) != 1:
         raise FormatError(
-            f"{path}: {title} holds one channel a file, these are {len(series.channels)}: choose one of them"
+            f"{path}: {title} holds one channel per file, these are {len(series.channels)}: choose one of "
+            "them"
         )
     return series.channels[0], step
 
@@ -87,7 +88,9 @@ def in_units(
             raise FormatError(f"{path}: {channel.name}: too large for {title} in {unit}")
         return values, unit, (f"{channel.name}: the unit {channel.unit}, values are written in {unit}",)
     known = ", ".join(unit for unit in units if unit)
-    raise FormatError(f"{path}: {channel.name}: {title} has values in {known}, these are in {channel.unit!r}")
+    raise FormatError(
+        f"{path}: {channel.name}: {title} needs values in {known}, these are in {channel.unit!r}"
+    )
 
 
 def plain_unit(word: str) -> str:
@@ -104,7 +107,7 @@ def left_out(measurement: Measurement, series: Series, kept: Collection[str]) ->
     notes = [name for name in measurement.notes if name not in kept]
     lines = [f"notes: {', '.join(notes)}"] if notes else []
     if series.start:
-        lines.append(f"the time of the first value, {series.start:g} s: it becomes 0 s")
+        lines.append(f"the time of the first value, {series.start:g} s: changed to 0 s")
     return tuple(lines)
 
 
@@ -118,14 +121,14 @@ def report_renames(write: Writer, read: Callable[[Path], Measurement]) -> Writer
         lines = write(path, measurement)
         pairs = zip(measurement.channels, read(path).channels, strict=True)
         changed = [(one.name, other.name) for one, other in pairs if one.name != other.name]
-        return (*lines, *(f"the name {name[:60]!r}, it becomes {other[:60]!r}" for name, other in changed))
+        return (*lines, *(f"the name {name[:60]!r}, changed to {other[:60]!r}" for name, other in changed))
 
     return writing
 
 
 def step_line(step: float, again: float | None) -> tuple[str, ...]:
     """Return a line where a step that was written is read ``again`` as another."""
-    return () if again == step else (f"the step of {step!r} s, it becomes {again!r} s",)
+    return () if again == step else (f"the step of {step!r} s, changed to {again!r} s",)
 
 
 def peak_warning(
@@ -144,7 +147,7 @@ def peak_warning(
     # A record may have its largest value on both sides, and the header may name the other.
     if stated * peak < 0.0 and np.min(np.abs(values - stated)) <= allowed:
         return ()
-    other = "has the other sign:" if abs(abs(peak) - abs(stated)) <= allowed else "is"
+    other = "has the opposite sign:" if abs(abs(peak) - abs(stated)) <= allowed else "is"
     return (f"{path}: the header states a peak of {stated:g} {unit}, that of the values {other} {peak:g}",)
 
 

@@ -97,13 +97,15 @@ def read(path: Path) -> Measurement:
         heads.append(head)
         channels.append(values)
         if marked := int(np.count_nonzero(values == head.unknown)):
-            warnings.append(f"{path}:{first}: {marked} values are {head.unknown:g}, the mark of unknown ones")
+            warnings.append(
+                f"{path}:{first}: {marked} values are {head.unknown:g}, the marker of unknown values"
+            )
         warnings += _length_warning(path, head)
         warnings += peak_warning(path, head.real(PEAK), values, head.unit)
         place = end + 1
     if not heads:
         raise FormatError(
-            f"{path}:1: no channel, a COSMOS file has 'Integer-header values follow' behind its text"
+            f"{path}:1: no channel, a COSMOS file has 'Integer-header values follow' after its text"
         )
     return Measurement("cosmos", _series(heads, channels), _notes(heads), tuple(warnings))
 

@@ -174,11 +174,11 @@ def _numbers(path: Path, lines: Sequence[str], place: int, kind: str) -> tuple[l
     count, size = int(match["count"]), int(match["lines"])
     if layout is None:
         raise FormatError(
-            f"{path}:{place + 1}: the format {match['layout'][:30]!r} is none of columns like (10I8)"
+            f"{path}:{place + 1}: the format {match['layout'][:30]!r} has no columns like (10I8)"
         )
     behind = place + 1 + size
     if behind > len(lines) or count > size * layout.fields:
-        raise FormatError(f"{path}:{place + 1}: states {count} values on {size} lines, which are not there")
+        raise FormatError(f"{path}:{place + 1}: states {count} values on {size} lines, which are missing")
     return header_fields(lines[place + 1 : behind], layout)[:count], behind
 
 
@@ -222,7 +222,7 @@ def _data_line(
     stated = _DATA_LAYOUT.search(match["rest"])
     layout = layout_of(stated["layout"]) if stated else None
     if layout is None:
-        raise FormatError(f"{path}:{place + 1}: states no format of columns like (8F10.5)")
+        raise FormatError(f"{path}:{place + 1}: states no column format like (8F10.5)")
     named = _DATA_UNIT.search(match["rest"])
     word = plain_unit(named["unit"]) if named else ""
     code = int(named["code"]) if named and named["code"] else None

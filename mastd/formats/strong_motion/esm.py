@@ -138,7 +138,7 @@ def read(path: Path) -> Measurement:
     step = _step(path, entries, places)
     count = whole_number_of(entries.get("NDATA", ""))
     if count is None:
-        raise FormatError(f"{path}:{places.get('NDATA', 1)}: NDATA states no count of values")
+        raise FormatError(f"{path}:{places.get('NDATA', 1)}: NDATA is not a count of values")
     first = len(entries)
     values = free_values(path, lines[first:], first + 1)
     if len(values) != count:
@@ -215,7 +215,7 @@ def _step(path: Path, entries: dict[str, str], places: dict[str, int]) -> float 
     step = number_of(stated)
     if step is None or not step > 0.0:
         place = f"{path}:{places['SAMPLING_INTERVAL_S']}"
-        raise FormatError(f"{place}: SAMPLING_INTERVAL_S is {stated[:40]!r}, it must be a number above zero")
+        raise FormatError(f"{place}: SAMPLING_INTERVAL_S is {stated[:40]!r}, must be a number above zero")
     return step
 
 

@@ -165,14 +165,14 @@ def _header(path: Path, lines: list[str]) -> dict[str, str]:
     """Return the header's values by their names, which have their line each."""
     if len(lines) < len(_NAMES):
         raise FormatError(
-            f"{path}:{len(lines)}: a K-NET file has {len(_NAMES)} lines of header, here it ends"
+            f"{path}:{len(lines)}: a K-NET file has {len(_NAMES)} lines of header, the file ends here"
         )
     header = {}
     for number, (name, line) in enumerate(zip(_NAMES, lines, strict=False), start=1):
         # One description of the form has "Max Acc.", the files have "Max. Acc.".
         spelled = line.replace("Max Acc", "Max. Acc") if number == _PEAK_LINE + 1 else line
         if not spelled.startswith(name):
-            raise FormatError(f"{path}:{number}: {line[:_NAME_WIDTH].strip()!r}, here {name!r} is due")
+            raise FormatError(f"{path}:{number}: {line[:_NAME_WIDTH].strip()!r}, expected {name!r}")
         header[name] = spelled[len(name) :].strip()
     return header
 
@@ -181,7 +181,7 @@ def _step(path: Path, header: dict[str, str]) -> float:
     stated = header["Sampling Freq(Hz)"]
     frequency = number_of(re.sub(r"\s*hz$", "", stated[:60], flags=re.IGNORECASE))
     if frequency is None or not 1e-300 < frequency < 1e300:
-        raise FormatError(f"{path}:11: Sampling Freq(Hz) is {stated[:40]!r}, it must be a number above zero")
+        raise FormatError(f"{path}:11: Sampling Freq(Hz) is {stated[:40]!r}, must be a number above zero")
     return 1.0 / frequency
 
 
@@ -211,7 +211,7 @@ def _value_warnings(path: Path, header: dict[str, str], values: FloatArray) -> l
     offset, peak = _offset_and_peak(values)
     warnings = []
     if abs(offset) > _SMALL_OFFSET * peak:
-        warnings.append(f"{path}: values have a constant offset of {offset:g} gal, which is kept")
+        warnings.append(f"{path}: values have a constant offset of {offset:g} gal, which is retained")
     stated = number_of(header["Max. Acc. (gal)"])
     if stated is not None and not abs(stated - peak) <= 2e-3 * max(abs(stated), peak):
         warnings.append(

@@ -160,11 +160,11 @@ def _find_step(path: Path, heads: list[str]) -> tuple[int, float | None]:
             continue
         if re.match(r",\d", match["rest"]):
             column = match.end("step") + 1
-            raise FormatError(f"{path}:{place + 1}:{column}: decimal comma in DT, write a point")
+            raise FormatError(f"{path}:{place + 1}:{column}: decimal comma in DT: use a decimal point")
         milli = "milli" in match.re.groupindex and match["milli"] is not None
         step = scaled_number(match["step"], -3 if milli else 0)
         if step is None or not step > 0.0:
-            raise FormatError(f"{path}:{place + 1}: DT is {match['step']}, it must be above zero")
+            raise FormatError(f"{path}:{place + 1}: DT is {match['step']}, must be above zero")
         return place, step
     return -1, None
 

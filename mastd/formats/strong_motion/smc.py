@@ -92,7 +92,7 @@ def read(path: Path) -> Measurement:
     lines = lines_of(path)
     if len(lines) < _HEADER_LINES:
         raise FormatError(
-            f"{path}:{len(lines)}: an SMC file has {_HEADER_LINES} lines of header, here it ends"
+            f"{path}:{len(lines)}: an SMC file has {_HEADER_LINES} lines of header, the file ends here"
         )
     integers = _integers(path, lines)
     reals = _reals(path, lines)
@@ -129,9 +129,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     rate = f"{1.0 / step:15.7E}"
     again = _inverse(number_of(rate))
     if again is None:
-        raise FormatError(
-            f"{path}: {_TITLE} cannot hold a step of {step:g} s, a rate of at most 1e6/s is due"
-        )
+        raise FormatError(f"{path}: {_TITLE} cannot hold a step of {step:g} s, the maximum rate is 1e6/s")
     notes = measurement.notes
     text = [line_of(notes.get(name, "")) or "*" for name in _NOTES]
     text[0] = _KINDS[unit] if _unit_or_none(text[0]) != unit else text[0]
@@ -205,7 +203,7 @@ def _step(path: Path, reals: list[float]) -> float | None:
     step = _inverse(rate)
     if step is None:
         raise FormatError(
-            f"{path}:{_TEXT_LINES + _INTEGER_LINES + 1}:16: the rate is {rate:g}, 0 to 1e6/s are due"
+            f"{path}:{_TEXT_LINES + _INTEGER_LINES + 1}:16: the rate is {rate:g}, expected 0 to 1e6/s"
         )
     return step
 

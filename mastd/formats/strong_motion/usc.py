@@ -109,7 +109,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     largest = float(np.max(np.abs(values)))
     if not largest <= _LARGEST:
         raise FormatError(
-            f"{path}: {channel.name}: {_TITLE} holds values below 1e5 {unit}, here are {largest:g}"
+            f"{path}: {channel.name}: {_TITLE} holds values below 1e5 {unit}, these reach {largest:g}"
         )
     kind, word = _WRITTEN[unit]
     notes = measurement.notes
@@ -150,7 +150,7 @@ def _section(path: Path, lines: list[str], begin: int, mark: int, end: int) -> _
     kind = next((name for name in _KINDS if match["kind"].upper().startswith(name)), "")
     count, step = int(match["count"]), number_of(match["step"])
     if step is None or not step > 0.0:
-        raise FormatError(f"{place}: values every {match['step']} s, it must be above zero")
+        raise FormatError(f"{place}: values every {match['step']} s, must be above zero")
     unit = plain_unit((match["unit"] or "").rstrip("."))
     quantity, dimension = _KINDS.get(kind, ("", ""))
     meaning = si_unit(unit)

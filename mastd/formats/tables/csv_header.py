@@ -98,9 +98,7 @@ def start_of(path: Path, lines: Sequence[str]) -> Start | None:
         if stated is not None and _columns(lines[follower], BLANK) == 1:
             start = Start(follower, BLANK, 1, count=stated[0], count_line=index, step=stated[1])
             return _with_header(path, lines, start, above, odd_numbers)
-        raise FormatError(
-            f"{path}:{follower + 1}: not as many numbers as in line {index + 1}, which has {columns}"
-        )
+        raise FormatError(f"{path}:{follower + 1}: unequal number of values: line {index + 1} has {columns}")
     _refuse_commas(path, lines, range(len(lines)))
     return None
 
@@ -203,7 +201,7 @@ def _with_header(
         if (delimiter, columns) == (start.delimiter, start.columns):
             wrong = next(k for k in above if k > index)
             raise FormatError(
-                f"{path}:{wrong + 1}: {lines[wrong].strip()[:40]!r} between lines of {columns} numbers"
+                f"{path}:{wrong + 1}: {lines[wrong].strip()[:40]!r} between rows of {columns} numbers"
             )
     _refuse_commas(path, lines, above)
     rows = [_header_cells(lines[index], start) for index in above]
@@ -318,5 +316,5 @@ def _refuse_commas(path: Path, lines: Sequence[str], indices: Iterable[int]) -> 
             if commas and all(cell in commas or number_of(cell) is not None for cell in cells):
                 column = line.index(commas[0]) + 1
                 raise FormatError(
-                    f"{path}:{index + 1}:{column}: decimal comma in {commas[0][:20]!r}, write a point"
+                    f"{path}:{index + 1}:{column}: decimal comma in {commas[0][:20]!r}: use a decimal point"
                 )

@@ -69,11 +69,11 @@ def read(path: Path) -> Measurement:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FormatError(f"{path}: is UTF-16 text, save it as UTF-8")
     if not is_text(content[:HEAD]):
-        raise FormatError(f"{path}: is no text")
+        raise FormatError(f"{path}: is not a text file")
     head = content[:_MAX_HEADER_LENGTH].split(b"\n")
     start = start_of(path, [_decoded(line) for line in head])
     if start is None:
-        raise FormatError(f"{path}: no table of numbers in it")
+        raise FormatError(f"{path}: contains no table of numbers")
     begin = sum(len(line) + 1 for line in head[: start.line])
     _refuse_comma(path, head, start)
     table = _numbers(path, content, begin, start)
@@ -110,7 +110,10 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
             raise FormatError(f"{path}: {TITLE} cannot hold the infinite values of {channel.name}")
     lost = lost_descriptions(series)
     if series.step is not None and series.count < 2:
-        lost.append(f"the step of {series.step!r} {series.axis_unit} is not kept: one value does not show it")
+        lost.append(
+            f"the step of {series.step!r} {series.axis_unit} is not written: it cannot be derived "
+            "from one value"
+        )
     axis = None if series.places is None and series.step is None else series.axis_values()
     columns = [] if axis is None else [axis]
     columns += [channel.values for channel in series.channels]
@@ -173,7 +176,9 @@ def _refuse_comma(path: Path, head: list[bytes], start: Start) -> None:
     for number, line in enumerate(head[start.line :], start.line + 1):
         if _LEADING_ZERO.fullmatch(line) is not None:
             place = f"{path}:{number}:{line.index(b',') + 1}"
-            raise FormatError(f"{place}: decimal comma in {line.decode().strip()[:20]!r}, write a point")
+            raise FormatError(
+                f"{place}: decimal comma in {line.decode().strip()[:20]!r}: use a decimal point"
+            )
 
 
 def _numbers(path: Path, content: bytes, begin: int, start: Start) -> FloatArray:
@@ -273,7 +278,7 @@ def _plain_row(text: str, delimiter: str | None) -> list[float] | None:
 def _complaint(path: Path, number: int, text: str, cell: str) -> str:
     place = f"{path}:{number}:{text.find(cell) + 1}"
     if "," in cell:
-        return f"{place}: comma in {cell[:20]!r}, write decimals with a point"
+        return f"{place}: comma in {cell[:20]!r}: use a decimal point"
     return f"{place}: {cell[:20]!r} is not a number"
 
 
@@ -313,7 +318,7 @@ def _measurement(source: _Source, table: FloatArray) -> Measurement:
     if start.columns > 1 and not (start.names and names[-1]) and np.isnan(table[:, -1]).all():
         table = table[:, :-1]
     if empty := int(np.count_nonzero(np.isnan(table))):
-        warnings.append(f"{empty} cells are empty or say that there is no number: read as NaN")
+        warnings.append(f"{empty} cells are empty or marked as missing: read as NaN")
     if infinite := int(np.count_nonzero(np.isinf(table))):
         warnings.append(f"{infinite} cells are infinite")
     columns = list(np.ascontiguousarray(table.T))
@@ -339,7 +344,9 @@ def _time_unit(
     if source.start.names is None:
         if len(columns) != 2 or not rising or even(columns[0], printed(source.first_words())) is None:
             return None
-        warnings.append("no names: the first column, which rises evenly, is taken as a time without unit")
+        warnings.append(
+            "no column names: the first column, which increases evenly, is used as time without a unit"
+        )
         return ""
     meaning = si_unit(unit)
     known = unit if meaning is not None and meaning.symbol == "s" else None
@@ -349,7 +356,7 @@ def _time_unit(
         warnings.append(f"{name} states no unit")
         return ""
     if known is None:
-        warnings.append(f"{name}: {unit!r} is no known unit of time, the column is kept as a channel")
+        warnings.append(f"{name}: {unit!r} is not a unit of time: the column is read as a channel")
     return known
 
 
@@ -360,7 +367,7 @@ def _on_times(source: _Source, times: FloatArray, unit: str, warnings: list[str]
     if len(wrong):
         row = int(wrong[0])
         before = f"{times[row]:.15g} after {times[row - 1]:.15g}" if row else f"{times[row]:.15g}"
-        raise FormatError(f"{source.place(row)}: the time does not rise: {before}")
+        raise FormatError(f"{source.place(row)}: the time does not increase: {before}")
     found = even(times, printed(source.first_words()))
     meaning = si_unit(unit)
     factor, axis_unit = (1.0, "") if meaning is None else (meaning.factor, "s")

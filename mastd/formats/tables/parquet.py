@@ -72,7 +72,7 @@ def read_here(path: Path) -> Packed:
     parquet = package("pyarrow.parquet", "parquet", _TITLE)
     with path.open("rb") as file:
         if file.read(4) == b"PARE":
-            raise FormatError(f"{path}: Parquet whose footer is encrypted is not read")
+            raise FormatError(f"{path}: Parquet with an encrypted footer is not supported")
     with parquet.ParquetFile(path, memory_map=False, pre_buffer=False) as opened:
         schema = opened.schema_arrow
         said = {_decoded(key): _decoded(text) for key, text in (schema.metadata or {}).items()}
@@ -130,7 +130,7 @@ def _column(table: Any, number: int) -> _Column:
     data = table.column(number)
     warnings = []
     if data.null_count:
-        warnings.append(f"{schema_field.name}: {data.null_count} values are missing, they are NaN")
+        warnings.append(f"{schema_field.name}: {data.null_count} values are missing: read as NaN")
     first = ""
     is_time = _is_time(schema_field.type)
     if is_time:
@@ -199,24 +199,22 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
     warnings = [warning for column in columns for warning in column.warnings]
     if skipped:
         more = ", …" if len(skipped) > 5 else ""
-        warnings.append(f"not read, no numbers: {len(skipped)} ({', '.join(skipped[:5])}{more})")
+        warnings.append(f"not read (not numeric): {len(skipped)} ({', '.join(skipped[:5])}{more})")
     notes = {key: text[:_MAX_NOTE] for key, text in said.items() if key not in _NOT_NOTES}
     axis = _axis_of(said, columns)
     channels = tuple(_channel(column) for column in columns if column is not axis)
     if not channels:
-        raise FormatError(f"{path}: Parquet without columns of numbers")
+        raise FormatError(f"{path}: Parquet without numeric columns")
     if axis is None:
         return Measurement("parquet", (Series(channels, None),), notes, tuple(warnings))
     if axis.first:
         notes[f"{axis.name} begins"] = axis.first
     unit = "s" if axis.is_time else axis.labels.get("unit", axis.labels.get("units", ""))
     if not unit:
-        warnings.append(f"{axis.name}: times that state no unit")
+        warnings.append(f"{axis.name}: times without a unit")
     places = in_seconds(axis.values, unit) if unit else axis.values
     if places is None:
-        warnings.append(
-            f"{axis.name}: the unit {unit!r} of the times is not known, they are read as they are"
-        )
+        warnings.append(f"{axis.name}: the unit {unit!r} of the times is unknown: read unconverted")
         series = Series(channels, None, places=axis.values, axis_unit=unit)
     else:
         series, more_warnings = series_on(places, channels)

@@ -63,7 +63,7 @@ def load_profile(
         raise SettingsError([f"{path}: {problem}" for problem in problems])
     verdict = check(settings, table)
     if not verdict.ok:
-        text = f"{path}: it does not pass the check:\n{verdict.text()}"
+        text = f"{path}: the check failed:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
     with placed(path):
@@ -75,7 +75,7 @@ def load_profile(
     head = provenance.join(daemon, provenance.of_profile(path, settings, loaded, channels))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
     text = f"{settings.name}: {loaded.duration:.1f} s, passes; "
-    text += "driven" if loaded.is_driven else f"its level may go up to {verdict.scale:.1%}"
+    text += "driven" if loaded.is_driven else f"maximum span {verdict.scale:.1%}"
     return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
 
 

@@ -57,8 +57,8 @@ def main() -> int:
     parser.add_argument("--rigs", type=Path)
     arguments = parser.parse_args()
     found = problems(arguments.table, arguments.daemon, arguments.rigs)
-    lines = ["the old settings stay in force:", *found]
-    text = "\n".join(lines) if found else f"{arguments.table} and {arguments.daemon} are right"
+    lines = ["the present settings remain in force:", *found]
+    text = "\n".join(lines) if found else f"{arguments.table} and {arguments.daemon} are valid"
     sys.stdout.write(json.dumps({"ok": not found, "text": text}) + "\n")
     return 1 if found else 0
 

@@ -64,7 +64,7 @@ class TableVehicle:
         """
         given = signals_of(rigs)
         model = self._vehicle.model
-        refuse(model, given, f"{self.name} stands on the table, nobody drives it")
+        refuse(model, given, f"{self.name} is on the table: it has no driver")
         signals = WheelSignals(model, given)
         self._vehicle.give(np.zeros(len(self.wheels)), np.zeros(len(self.wheels)))
         self._signals = signals or None
@@ -112,9 +112,9 @@ class TableVehicle:
             return True
         self._given_up = 0.0
         self._last_wrench[:] = self.wrench
-        missing = f"its solver missed its tolerances for {self._unsound} steps in a row"
-        why = missing if finite else "its motion is not finite"
-        self._why = f"{self.name}: {why}; it is a dead weight until the table is lowered to OFF"
+        missing = f"the solver missed its tolerances for {self._unsound} steps in a row"
+        why = missing if finite else "the motion is not finite"
+        self._why = f"{self.name}: {why}; simulated as a rigid mass until the table is lowered to OFF"
         return False
 
     def _weigh_down(self, pose: FloatArray, steps: int) -> None:

@@ -67,7 +67,9 @@ class DrivenVehicle:
         vehicle = self._drive.vehicle
         timeout = vehicle.operator_timeout
         script = (
-            f"{self.name} drives by itself; take `driver: {{kind: operator}}`" if timeout is None else None
+            f"{self.name} has a scripted driver; set `driver: {{kind: operator}}}}`"
+            if timeout is None
+            else None
         )
         refuse(vehicle.model, given, script)
         wheels, hands = WheelSignals(vehicle.model, given), HandSignals(given, timeout or 0.0)

@@ -29,7 +29,7 @@ def pack(content: object) -> bytes:
     """Return the bytes of ``content``; raise ValueError if there are too many."""
     data = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"{len(data)} bytes of a vehicle, at most {MAX_BYTES} cross to the loop")
+        raise ValueError(f"{len(data)} bytes of a vehicle, maximum {MAX_BYTES}: simplify the vehicle")
     return data
 
 
@@ -38,7 +38,7 @@ def unpack(data: bytes | memoryview) -> object:
     try:
         return _Reader(io.BytesIO(data)).load()
     except Exception as error:
-        raise ValueError(f"not a parcel of mastd: {error}") from error
+        raise ValueError(f"not a pickle of mastd: {error}") from error
 
 
 class _Reader(pickle.Unpickler):
@@ -48,4 +48,4 @@ class _Reader(pickle.Unpickler):
             found = super().find_class(module, name)
             if (module, name) in _FOREIGN or isinstance(found, type):
                 return found
-        raise pickle.UnpicklingError(f"{module}.{name} is not read here")
+        raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a loaded vehicle")

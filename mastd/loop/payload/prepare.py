@@ -82,7 +82,7 @@ def _stream_drive(stream: StreamSettings, period: float) -> PoseDrive | SeatDriv
     widest = WIDEST_BANDWIDTH / period
     if not stream.bandwidth <= widest:
         raise UsageError(
-            f"stream.bandwidth: {stream.bandwidth:g} Hz cannot be followed at a rate of {1.0 / period:g} Hz,"
+            f"stream.bandwidth: {stream.bandwidth:g} Hz is too high for a rate of {1.0 / period:g} Hz,"
             f" at most {widest:g} Hz can"
         )
     return PoseDrive(stream, period)
@@ -123,8 +123,8 @@ def found_body(payload: IdentifiedPayload) -> Carried:
 def _refuse_slow(period: float) -> None:
     if not 1.0 / period >= MIN_RATE:
         raise UsageError(
-            f"rate: {1.0 / period:g} Hz; with a simulated vehicle {MIN_RATE:g} Hz are due, so that what "
-            "its seat feels can be weighted"
+            f"rate: {1.0 / period:g} Hz; a simulated vehicle requires at least {MIN_RATE:g} Hz so that what "
+            "is felt at the seat can be frequency-weighted"
         )
 
 

@@ -62,7 +62,7 @@ class Vehicles:
         missing = [name for name in names if name not in self.rigs]
         if missing:
             known = ", ".join(self.rigs) or "none"
-            raise UsageError(f"the profile uses rig {missing[0]}, the daemon's rigs are: {known}")
+            raise UsageError(f"the profile uses rig {missing[0]}, the daemon's settings name: {known}")
         signals = [rig for rig in (self.rigs[name] for name in names) if rig.kind == SIGNALS]
         for vehicle in (on_table, driven):
             if isinstance(vehicle, ExternalVehicle | PoseDrive | SeatDrive):

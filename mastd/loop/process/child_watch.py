@@ -18,7 +18,7 @@ from mastd.wire.plant.socket_link import LinkCounters
 
 LOOK_NS = 250_000_000
 """Wall time between two looks: asking the system for a process costs some ten microseconds."""
-RIGS_GONE = "the rigs' gateway has ended, no rig can join any more; restart the daemon"
+RIGS_GONE = "the rigs' gateway has ended, no rig can join; restart the daemon"
 
 
 class Process(Protocol):
@@ -110,7 +110,7 @@ class ChildWatch:
             self._heartbeat, self._heard_ns = self._requests.heartbeat, now
         silent = now - self._heard_ns
         if not gateway.alive():
-            return "its process has ended; nobody can reach the daemon any more"
+            return "its process has ended; operators cannot reach the daemon; restart the daemon"
         if silent > self._gateway_lost_ns:
-            return f"no sign of life for {silent * 1e-9:.1f} s; nobody can reach the daemon"
+            return f"no heartbeat for {silent * 1e-9:.1f} s; operators cannot reach the daemon"
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import mastd.kernel  # noqa: F401  gives numba's cache its place, before anything else imports numba
 from mastd.loop.realtime.systemd_notify import ServiceManager
 
-FIRST_START = "the first start after an installation compiles the kernels, which takes some minutes"
+FIRST_START = "the first start after an installation compiles the kernels, which takes several minutes"
 COMPILED = "numba:compile"
 """The event around each compilation; what is found in the cache makes none."""
 

@@ -162,7 +162,7 @@ def operators_endpoint(kind: Kind, address: str | None) -> Iterator[Operators]:
         if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
             raise UsageError(_taken(kind, other or "daemon", pid))
         own = f"ipc://{directory}/mastd.operators"
-        note = f"the run with process id {pid} is here too: reach this one by `mastd ctl --address {own}`"
+        note = f"a run with process id {pid} exists already: reach this one with `mastd ctl --address {own}`"
         yield Operators(kind, own, directory, note)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -171,7 +171,8 @@ def operators_endpoint(kind: Kind, address: str | None) -> Iterator[Operators]:
 def _taken(kind: Kind, other: str, pid: str) -> str:
     if other == Kind.SERVICE.value and kind is not Kind.SERVICE:
         return (
-            f"the service with process id {pid} runs here: use `mastd ctl load PROFILE`, `mastd ctl raise`, "
-            "`mastd ctl arm` and `mastd ctl start`, or give this run a place of its own by --operators"
+            f"the service with process id {pid} is running on this machine: use `mastd ctl load PROFILE`, "
+            "`mastd ctl raise`, "
+            "`mastd ctl arm` and `mastd ctl start`, or give this run its own address with --operators"
         )
-    return f"a {other} with process id {pid} is here already; stop it, or use --operators for another place"
+    return f"a {other} with process id {pid} is already running; stop it, or use another --operators address"

@@ -71,7 +71,7 @@ class Installation:
         gains = daemon.control.acceleration.gain + table.drive.pressure_damping
         if daemon.control.acceleration.gain > 0.0 and not gains <= STABLE_GAINS:
             both = f"with drive.pressure_damping of {table_path} it is {gains:g} 1/s"
-            what = f"{both}, above {STABLE_GAINS:g} 1/s the table swings up; 200 1/s and less are usual"
+            what = f"{both}, above {STABLE_GAINS:g} 1/s the table becomes unstable; set at most 200 1/s"
             raise SettingsError([f"{daemon_path}: control.acceleration.gain: {what}"])
         identified = None
         if identified_path is not None:

@@ -30,7 +30,7 @@ def line(status: NewestValueBlock) -> str:
     played, duration = status.scalar("profile_time"), status.scalar("profile_duration")
     progress = f"{played:5.1f}/{duration:.1f} s" if math.isfinite(played) else f"{'':5} {duration:.1f} s"
     text = (
-        f"{state:8} {progress}  heave {pose[2] * 1e3:+7.2f} mm (asked {reference[2] * 1e3:+7.2f})  "
+        f"{state:8} {progress}  heave {pose[2] * 1e3:+7.2f} mm (command {reference[2] * 1e3:+7.2f})  "
         f"roll {pose[3] * 1e3:+6.2f} mrad  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
         f"missed {status.scalar('missed'):.0f}"
     )

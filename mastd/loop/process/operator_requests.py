@@ -13,7 +13,7 @@ from mastd.wire.common.blocks import ARGUMENTS, REQUEST, NewestValueBlock
 VERBS = {int(verb): verb for verb in Verb}
 HEARTBEAT, STOPS, ESTOPS, NUMBER, VERB = (REQUEST.slices[field.name].start for field in REQUEST.fields[:5])
 FIRST_ARGUMENT = REQUEST.slices["arguments"].start
-OVERTAKEN = "a stop came in the same cycle and goes first; ask again if it is still wanted"
+OVERTAKEN = "a stop in the same cycle took precedence; repeat the request if still required"
 
 
 class RequestPort:
@@ -53,7 +53,7 @@ class RequestPort:
         self.arguments = tuple(values[FIRST_ARGUMENT : FIRST_ARGUMENT + ARGUMENTS].tolist())
         verb = VERBS.get(_whole(values[VERB]), Verb.NONE)
         if verb is Verb.NONE:
-            self.answer("the daemon does not know this request; gateway and loop are not of one version")
+            self.answer("unknown request: gateway and loop have different versions; restart the daemon")
         return verb
 
     def answer(self, refusal: str) -> None:

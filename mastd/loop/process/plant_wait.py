@@ -44,7 +44,7 @@ def await_plant(
                 said = str(error).partition(" within ")[0]
                 text = f"waiting for the plant: {said}; start `hil-sim plant`, or the drive's bridge"
             except PlaceTakenError as error:
-                text = f"waiting for the plant: {error}; stop that daemon"
+                text = f"waiting for the plant: {error}; stop the other daemon"
             if text != shown:
                 shown = text
                 show(text)

@@ -60,10 +60,10 @@ def plant_lock(address: str | None) -> Iterator[None]:
     name = f"plant-{hashlib.sha256(address.encode()).hexdigest()[:16]}.lock"
     path, service = runtime_directory() / name, SERVICE_DIRECTORY / name
     if path != service and (owner := holder(service)):
-        raise UsageError(f"the plant at {address} is driven by the service with process id {owner}; {_STOP}")
+        raise UsageError(f"the plant at {address} is in use by the service with process id {owner}; {_STOP}")
     with held(path, str(os.getpid())) as owner:
         if owner:
             raise UsageError(
-                f"the plant at {address} is driven by the daemon with process id {owner}; stop it first"
+                f"the plant at {address} is in use by the daemon with process id {owner}; stop it first"
             )
         yield

@@ -154,16 +154,16 @@ def _timer_slack(nanoseconds: int) -> Right:
     library = ctypes.CDLL(None, use_errno=True)
     library.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(nanoseconds), 0, 0, 0)
     found = int(library.prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0))
-    return Right("timer slack", found <= nanoseconds, f"{found} ns", f"asked for {nanoseconds} ns")
+    return Right("timer slack", found <= nanoseconds, f"{found} ns", f"requested {nanoseconds} ns")
 
 
 def _affinity(cpu: int) -> Right:
     try:
         os.sched_setaffinity(0, {cpu})
     except OSError as error:
-        return Right("processor", False, str(error.strerror), f"is there a processor {cpu}?")
+        return Right("processor", False, str(error.strerror), f"does processor {cpu} exist?")
     found = os.sched_getaffinity(0)
-    return Right("processor", found == {cpu}, f"runs on {sorted(found)}", f"asked for {cpu}")
+    return Right("processor", found == {cpu}, f"runs on {sorted(found)}", f"requested {cpu}")
 
 
 def favour_helpers() -> bool:

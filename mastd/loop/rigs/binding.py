@@ -28,7 +28,9 @@ def bound_rig(rigs: Mapping[str, BoundRig], name: str, kind: str) -> BoundRig:
     rig = rigs.get(name)
     if rig is None:
         known = ", ".join(rigs) or "none"
-        raise UsageError(f"the profile uses rig {name}, the daemon's rigs are: {known}")
+        raise UsageError(f"the profile uses rig {name}, the daemon's settings name: {known}")
     if rig.kind != kind:
-        raise UsageError(f"the profile uses rig {name} as one of kind {kind}, here it is of kind {rig.kind}")
+        raise UsageError(
+            f"the profile uses rig {name} as kind {kind}, in the daemon's settings it is of kind {rig.kind}"
+        )
     return rig

@@ -268,10 +268,10 @@ class LoopRigs:
     def _why(self, index: int) -> str:
         """Return why a rig is lost."""
         if not self._rows[index, RIG_ROW.joined] > 0.0:
-            return "it has left, or nothing is heard of it any more"
+            return "disconnected, or no heartbeat"
         if self._silent >> index & 1:
             return f"no answer within {PATIENCE_S:g} s"
-        return f"nothing new for {self._memory[index, AGE]:.3g} s"
+        return f"no new values for {self._memory[index, AGE]:.3g} s"
 
 
 def _terms(channel: RigChannel) -> tuple[float, ...]:

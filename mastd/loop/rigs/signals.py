@@ -120,7 +120,7 @@ def refuse(model: Model, rigs: Sequence[BoundRig], why_no_hands: str | None) -> 
             problem = _problem(model, channel, why_no_hands)
             taken = channel in DRIVER or channel.partition(".")[0] in WHEEL_SIGNALS
             if problem is None and taken and channel in givers:
-                problem = f"rig {givers[channel]} gives it too; leave it to one of them"
+                problem = f"rig {givers[channel]} also drives it; keep only one of them"
             givers.setdefault(channel, rig.name)
             if problem is not None:
                 problems.append(f"rig {rig.name}: {channel}: {problem}")

@@ -46,11 +46,11 @@ class Player:
     def __call__(self, profile: Playable, number: int, channels: tuple[str, ...], knots: int) -> Columns:
         """Play a profile; raises PlayFaultError, PlayError, and what ``session.run`` raises."""
         if profile.path is None:
-            raise UsageError(f"{profile.settings.name}: has no file that could be played")
+            raise UsageError(f"{profile.settings.name}: has no file to run")
         plan = self.plan(profile.path)
         record = self._record(number)
         if self.stop.requested:
-            raise PlayError("stopped before the next play")
+            raise PlayError("stopped before the next run")
         connection = self.connect(plan, number)
         if self.operators is None:
             outcome = run(plan, connection, record, self.live, self.stop)
@@ -83,6 +83,6 @@ def _refuse_unfinished(profile: Path, outcome: RunOutcome) -> None:
     if outcome.fault is not None:
         raise PlayFaultError(f"{profile}: stopped by a fault: {outcome.fault.cause}")
     if not outcome.completed:
-        raise PlayError(f"{profile}: stopped in {outcome.state.name} before its end")
+        raise PlayError(f"{profile}: stopped in {outcome.state.name} before the end of the profile")
     if outcome.recorded is not None and outcome.recorded.error is not None:
-        raise PlayError(f"{profile}: its record was lost: {outcome.recorded.error}")
+        raise PlayError(f"{profile}: the record was lost: {outcome.recorded.error}")

@@ -49,7 +49,7 @@ from mastd.wire.rigs.gateway import RigGatewayHandle
 
 ENDING_S = 30.0
 """The longest that recorder and gateway may take to end, or be ended, on a busy machine."""
-RELOADING = "the settings are being taken anew; the daemon comes back by itself"
+RELOADING = "the settings are being reloaded; the daemon restarts by itself"
 DEGRADED = "DEGRADED_RT, real-time rights are missing"
 
 
@@ -136,7 +136,7 @@ def serve(installation: Installation, context: ServiceContext) -> Fault | None:
             continue
         if not generation.reload or context.stop.requested:
             return generation.fault
-        context.say("settings: taken anew")
+        context.say("settings: reloaded")
         context.manager.reloading()
         previous = replace(previous, reloads=previous.reloads + 1, kept_old="")
         old = installation
@@ -151,7 +151,7 @@ def serve(installation: Installation, context: ServiceContext) -> Fault | None:
 
 def _keep_old_settings(previous: PreviousRun, why: str, context: ServiceContext) -> PreviousRun:
     """Tell that the old settings are taken again, and why."""
-    context.say(f"settings: the new ones could not be taken, the old ones are in force: {why}")
+    context.say(f"settings: reload failed, the previous settings remain in force: {why}")
     return replace(previous, kept_old=why)
 
 
@@ -265,7 +265,7 @@ class Generation:
         """What went before, in words for the service manager."""
         previous = self._previous
         ending = f"last ending: {previous.last_ending}" if previous.last_ending else ""
-        kept = f"the new settings could not be taken, the old ones are in force: {previous.kept_old}"
+        kept = f"reload failed, the previous settings remain in force: {previous.kept_old}"
         return "; ".join(part for part in (kept if previous.kept_old else "", ending) if part)
 
     def _loop(

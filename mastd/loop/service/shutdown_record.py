@@ -34,9 +34,9 @@ _LOOK_S = 0.02
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _REFUSED_AT_START = ("2", "4")
 _KINDS = {
-    "watchdog": "watchdog: the loop stood still, and the drive let the table down",
-    "timeout": "it did not start or end in time and was killed",
-    "oom-kill": "killed: the machine had no memory left",
+    "watchdog": "watchdog: the loop was stuck, and the drive lowered the table",
+    "timeout": "start or stop timed out and it was killed",
+    "oom-kill": "killed: out of memory",
     "resources": "the service manager could not start it",
 }
 
@@ -63,7 +63,7 @@ class Shutdown:
         """One line: when, and why."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.ended_unix))
         return (
-            f"before {when}, without a word: {self.cause}"
+            f"before {when}, without notice: {self.cause}"
             if self.kind == UNNOTICED
             else f"{when} {self._why}"
         )
@@ -139,7 +139,7 @@ def note_shutdown(directory: Path, environment: Mapping[str, str], patience_s: f
         _write(directory / ENDING_FILE, asdict(shutdown))
         (directory / RUNNING_FILE).unlink(missing_ok=True)
     except (OSError, FormatError) as error:
-        raise UsageError(f"the ending cannot be noted: {error}") from error
+        raise UsageError(f"the shutdown record cannot be written: {error}") from error
     return shutdown
 
 

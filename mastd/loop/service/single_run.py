@@ -114,13 +114,13 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
             return
         if time.monotonic() > end:
             raise UsageError(
-                f"rig {absent[0]} has not joined within {RIGS_S:g} s: start it and run again; "
-                "`hil-sim rig --help` lists those that are ready to run"
+                f"rig {absent[0]} has not joined within {RIGS_S:g} s: start it and repeat the run; "
+                "`hil-sim rig --help` lists those available"
             )
         if not told:
             names_due = ", ".join(absent)
             sys.stderr.write(
-                f"waiting for rig {names_due} to join, for {RIGS_S:g} s at most; Ctrl-C gives up\n"
+                f"waiting for rig {names_due} to join, for {RIGS_S:g} s at most; Ctrl-C cancels\n"
             )
             told = True
         time.sleep(0.02)

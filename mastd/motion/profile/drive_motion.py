@@ -80,7 +80,7 @@ def _at_knots(values: FloatArray, source: Source) -> FloatArray:
     step = source.record.step
     if not step >= KNOT_SPACING * (1.0 - _EVEN):
         raise FormatError(
-            f"{source.path}: a value every {1e3 * step:g} ms, a drive has one a millisecond at most: "
+            f"{source.path}: a value every {1e3 * step:g} ms, a drive allows one per millisecond at most: "
             "`mastd export --rate 1kHz` makes it one"
         )
     if not (len(values) - 1) * step <= MAX_MOTION:
@@ -93,7 +93,8 @@ def _refuse_rates(source: Source) -> None:
         held = quantity(source.record)
         due = "angles" if source.record.angular else "displacements"
         raise FormatError(
-            f"{source.path}: {source.channel}: holds {held}, a drive holds {due}: kind: record integrates it"
+            f"{source.path}: {source.channel}: contains {held}, a drive needs {due}; use kind: record, "
+            "which integrates it"
         )
 
 
@@ -114,7 +115,7 @@ def _refuse_motion_at_ends(samples: FloatArray, source: Source) -> None:
             speed = 1e3 * abs(end[1] - end[0]) / KNOT_SPACING
             raise FormatError(
                 f"{source.path}: {source.channel} {word} {1e3 * end[0]:.3g} {unit} from neutral, at "
-                f"{speed:.3g} {unit}/s: a drive begins and ends at rest at neutral"
+                f"{speed:.3g} {unit}/s: a drive must begin and end at rest at neutral"
             )
 
 

@@ -135,7 +135,7 @@ class FileNotes:
                 f"channels by least squares, condition number {reduced.condition:.3g}"
             )
             shares = ", ".join(f"{name} {share:.1%}" for name, share in reduced.left_over.items())
-            yield f"  what this motion leaves of each channel's rms: {shares}"
+            yield f"  residual of each channel's rms: {shares}"
         for scaled in self.scalings:
             yield (
                 f"segments[{scaled.segment}]: {LAW}: S = {scaled.similitude.length_scale:.4g}, "
@@ -144,7 +144,7 @@ class FileNotes:
             (low, high), (played_low, played_high) = scaled.band
             yield (
                 f"  {scaled.duration[0]:.4g} s of the file take {scaled.duration[1]:.4g} s, its band of "
-                f"{low:.4g} to {high:.4g} Hz is played as {played_low:.4g} to {played_high:.4g} Hz"
+                f"{low:.4g} to {high:.4g} Hz runs as {played_low:.4g} to {played_high:.4g} Hz"
             )
 
 
@@ -165,14 +165,15 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
     slope = f" and {_shown(report.slope, largest)} {unit} per s" if note.baseline == "linear" else ""
     offset = f" ({_shown(report.offset, largest)} {unit}{slope})" if note.baseline != "none" else ""
     yield (
-        f"  {_TAKEN_OFF[note.baseline]}{offset} taken off, ends tapered over {report.taper:.3g} s, "
-        f"{report.padding:.3g} s of rest put around; {report.outside_band:.1%} of its energy lay outside "
+        f"  {_TAKEN_OFF[note.baseline]}{offset} removed, ends tapered over {report.taper:.3g} s, "
+        f"{report.padding:.3g} s of rest added at both ends; {report.outside_band:.1%} of its energy was "
+        "outside "
         f"{report.band[0]:.4g} to {report.band[1]:.4g} Hz"
     )
     kinds = reversed(ABOUT if report.quantity in ABOUT else ALONG)
     peaks = zip(kinds, vars(report.before).values(), vars(report.after).values(), strict=True)
     told = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in peaks)
-    yield f"  peaks, integrated as it stands -> corrected: {told}"
+    yield f"  peaks, integrated uncorrected -> corrected: {told}"
 
 
 def _shown(value: float, size: float) -> str:

@@ -61,8 +61,9 @@ def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: F
     condition = float(singular[0]) / smallest if smallest > 0.0 else np.inf
     if not condition <= WORST_CONDITION:
         raise ValueError(
-            f"the {len(channels)} points and directions do not tell {', '.join(axes)} apart (condition "
-            f"number {condition:.3g}, at most {WORST_CONDITION:g}): name fewer axes, or channels elsewhere"
+            f"the {len(channels)} points and directions do not determine {', '.join(axes)} (condition "
+            f"number {condition:.3g}, at most {WORST_CONDITION:g}): give fewer axes, or channels at other "
+            "points"
         )
     solution = np.zeros((6, len(channels)))
     solution[places] = np.linalg.pinv(lengths) / sizes[places][:, None]

@@ -167,7 +167,7 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
     needed = ceil((base.duration + 4.0 * base.padding) / step) + 2
     if not needed <= MAX_VALUES:
         raise ValueError(
-            f"{needed} values at once with the rest around them, at most {MAX_VALUES}: play a shorter part "
+            f"{needed} values including the rest around them, maximum {MAX_VALUES}: run a shorter part "
             "of the record (start, duration), or raise the lower end of the band"
         )
     flat, offset, slope = _without_baseline(values, step, baseline)
@@ -182,7 +182,7 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
         energy = np.abs(spectrum) ** 2
         total = float(np.sum(energy))
     if not total < np.inf:
-        raise ValueError(f"values up to {float(np.max(np.abs(values))):.3g} are no motion of a table")
+        raise ValueError(f"values up to {float(np.max(np.abs(values))):.3g} are implausible for a table")
     inside = float(np.sum(energy[(frequency >= low) & (frequency <= high)]))
     # From half the rate on lines stand for other frequencies; and none above the knots' can be played.
     kept = frequency < 0.5 / max(step, KNOT_SPACING)

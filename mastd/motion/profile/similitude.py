@@ -27,7 +27,7 @@ class Similitude:
         if not high <= MAX_FREQUENCY:
             raise ValueError(
                 f"lengths x {self.length_scale:.4g} bring the band of {band[0]:g} to {band[1]:g} Hz to "
-                f"{low:.4g} to {high:.4g} Hz, at most {MAX_FREQUENCY:g} Hz are played: lower the band's "
+                f"{low:.4g} to {high:.4g} Hz, at most {MAX_FREQUENCY:g} Hz can be run: lower the band's "
                 f"upper end to {MAX_FREQUENCY * self.time_scale:.3g} Hz or less, or allow more stroke"
             )
         return low, high

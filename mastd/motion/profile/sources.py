@@ -104,12 +104,12 @@ class Files:
         if len(begins) > 1:
             stated = _stated({path: self.read[path] for path in begins})
             if stated is None:
-                how = "not all files state a start time, they begin together"
+                how = "not all files state a start time: aligned at their beginnings"
                 begins = {
                     path: -min(one.record.start for one in sources if one.path == path) for path in begins
                 }
             else:
-                how = "by the start times that the files state"
+                how = "aligned by the start times in the files"
                 first = min(stated.values())
                 begins = {path: (time - first).total_seconds() for path, time in stated.items()}
         starts = [begins[source.path] + source.record.start for source in sources]
@@ -133,13 +133,13 @@ def part_of(sources: Sequence[Source], start: float, duration: float | None) -> 
         if len(record.values) < _FEWEST:
             raise FormatError(
                 f"{source.path}: {source.channel}: goes from {source.record.start:g} s to "
-                f"{source.record.end:g} s, nothing of it lies between start ({start:g} s) and {end:g} s"
+                f"{source.record.end:g} s, no part of it is between start ({start:g} s) and {end:g} s"
             )
         cut.append(replace(source, record=replace(record, start=record.start - start)))
     length = max(source.record.end for source in cut) - min(source.record.start for source in cut)
     if not length <= MAX_MOTION:
         raise FormatError(
-            f"{cut[0].path}: {length:g} s are to be played, at most {MAX_MOTION:g} s: "
+            f"{cut[0].path}: {length:g} s to run, maximum {MAX_MOTION:g} s: "
             "write a part of it, for instance start: 0 s, duration: 60 s"
         )
     return cut
@@ -148,7 +148,7 @@ def part_of(sources: Sequence[Source], start: float, duration: float | None) -> 
 def _times(series: Series, path: Path) -> tuple[float, float]:
     """Return step and start of a series in s."""
     if series.axis == "time" and series.places is not None:
-        raise FormatError(f"{path}: its values are unevenly spaced in time, a motion needs one step")
+        raise FormatError(f"{path}: its values are unevenly spaced in time: a motion needs a constant step")
     if series.axis == "time" and not series.axis_unit and series.step is not None:
         raise FormatError(
             f"{path}: its times state no unit, they are {series.step:g} apart: write the step, "
@@ -157,7 +157,7 @@ def _times(series: Series, path: Path) -> tuple[float, float]:
     unit = si_unit(series.axis_unit)
     if series.axis != "time" or unit is None or unit.dimension != "time":
         raise FormatError(
-            f"{path}: its values stand along {series.axis} in {series.axis_unit}, a motion needs time"
+            f"{path}: its values are along {series.axis} in {series.axis_unit}, a motion needs time"
         )
     if series.step is None:
         raise FormatError(f"{path}: states no step from value to value: write it, for instance step: 5 ms")
@@ -175,11 +175,13 @@ def _meaning(channel: Channel, path: Path, angular: bool) -> tuple[float, int]:
         raise FormatError(f"{place}: states no unit: write it, for instance unit: {example}")
     unit = si_unit(channel.unit)
     if unit is None:
-        raise FormatError(f"{place}: the unit {channel.unit!r} is not known, {example} would be")
+        raise FormatError(f"{place}: unknown unit {channel.unit!r}, expected for instance {example}")
     if unit.dimension not in wanted:
         held = unit.dimension or f"values in {channel.unit}"
         due = ", ".join(reversed(list(wanted)[1:])) + f" or {next(iter(wanted))}"
-        raise FormatError(f"{place}: holds {held}, {due} is due {'about' if angular else 'along'} an axis")
+        raise FormatError(
+            f"{place}: contains {held}, expected {due} {'about' if angular else 'along'} an axis"
+        )
     return unit.factor, wanted[unit.dimension]
 
 

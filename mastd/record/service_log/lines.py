@@ -70,7 +70,7 @@ def _request(event: Event) -> Line:
     if refused:
         fields = {"MESSAGE_ID": REFUSED_ID, "MASTD_VERB": verb, "MASTD_CAUSE": refused}
         return Line(f"refused: {verb}", refused, NOTICE, _fields(fields))
-    message = f"asked for: {verb}" + (f" (by {operator})" if operator else "")
+    message = f"requested: {verb}" + (f" (by {operator})" if operator else "")
     return Line(message, message, INFORMATION, _fields({"MESSAGE_ID": REQUEST_ID, "MASTD_VERB": verb}))
 
 
@@ -100,7 +100,7 @@ def _rights(event: Event) -> Line | None:
 def _exception(event: Event) -> Line:
     trace = _text(event, "trace")
     last = trace.strip().rpartition("\n")[2]
-    message = f"a defect of the daemon: {last}. The whole trace is in the field MASTD_TRACE of this entry"
+    message = f"internal error of the daemon: {last}. Full traceback in the field MASTD_TRACE of this entry"
     return Line(f"defect {last[:80]}", message, CRITICAL, {"MASTD_TRACE": trace})
 
 

@@ -137,8 +137,8 @@ class ServiceLog:
         if whole:
             self._write(Line("end", "the loop has ended", NOTICE), time.time())
         else:
-            gone = "the loop's process is gone without a word: the drive lets the table down by itself"
-            advice = "Look why it ended (journalctl, dmesg: killed?), then start it again; it comes up in OFF"
+            gone = "the loop's process ended without notice: the drive lets the table down by itself"
+            advice = "Find the cause (journalctl, dmesg: killed?), then restart it; it starts in OFF"
             self._write(Line("end", f"{gone}. {advice}", CRITICAL), time.time())
         self._sink.close()
 

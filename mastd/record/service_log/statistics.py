@@ -113,7 +113,7 @@ class SecondOfFrames:
         }
         words = [self.state or "no state", f"{frames} cycles"]
         if frames == 0:
-            words = [f"no cycle for {elapsed_s:.1f} s: the loop stands still, or waits for the plant"]
+            words = [f"no cycle for {elapsed_s:.1f} s: the loop is stuck, or waits for the plant"]
         for name, figures in spreads.items():
             if figures is not None:
                 told = [f"{1e6 * value:.1f}" for value in figures]

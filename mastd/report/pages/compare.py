@@ -70,7 +70,7 @@ def compare_page(runs: Sequence[Compared]) -> Page:
     title = " and ".join(titles) if len(titles) <= 2 else f"{titles[0]} and {len(titles) - 1} other profiles"
     driven = [axis for axis in AXES if any(axis in run.driven for run in runs)]
     blocks: list[Block] = [
-        Banner(title, f"{len(runs)} RUNS", "", ("side by side; letters stand for runs",)),
+        Banner(title, f"{len(runs)} RUNS", "", ("compared; letters denote runs",)),
         _runs_table(runs),
         *_remarks(runs, same),
         Heading("Figures"),
@@ -80,7 +80,7 @@ def compare_page(runs: Sequence[Compared]) -> Page:
             numbers=True,
         ),
         Paragraph(EXPLANATION),
-        Heading("What differs"),
+        Heading("Differences"),
         *_differences(runs),
         *_spectra(runs, driven),
         Heading("Motion over time"),
@@ -109,18 +109,19 @@ def _remarks(runs: Sequence[Compared], same: bool) -> list[Block]:
     told: list[str] = []
     if not same:
         told.append(
-            "The runs played different profiles: figures and spectra are each of its own, differences between"
-            " them come from what was asked, too."
+            "The runs have different profiles: figures and spectra refer to each run's own, differences "
+            "between"
+            " them are partly due to the specification."
         )
     rates = {run.view.run.period for run in runs}
     if len(rates) > 1:
         told.append("The runs have different rates; each is compared with its own reference at its own rate.")
     bands = {run.spectra.band for run in runs if run.spectra is not None}
     if len(bands) > 1:
-        told.append("They are judged in different bands, so that none is shaded.")
+        told.append("They are judged in different bands, so no band is shaded.")
     for run in runs:
         if run.view.run.broken_off is not None:
-            told.append(f"The record of {run.name} breaks off: {run.view.run.broken_off}.")
+            told.append(f"The record of {run.name} is truncated: {run.view.run.broken_off}.")
         if run.result["cause"]:
             told.append(f"{run.name} ended in {run.result['state']}: {run.result['cause']}.")
     return [Paragraph(text, warning=True) for text in told]
@@ -128,16 +129,16 @@ def _remarks(runs: Sequence[Compared], same: bool) -> list[Block]:
 
 def _differences(runs: Sequence[Compared]) -> list[Block]:
     rows, same = differences([run.view.run for run in runs])
-    told = Paragraph(f"{counted(same, 'other value')} of profile, settings and origin the same in all runs.")
+    told = Paragraph(f"{counted(same, 'other value')} of profile, settings and origin identical in all runs.")
     if not rows:
-        return [Paragraph("Nothing in profile, settings and origin."), told]
+        return [Paragraph("None in profile, settings and origin."), told]
     table = Table(
         ("setting", *(run.name for run in runs)),
         tuple(cells(path, *(_short(value) for value in values)) for path, values in rows[:_MAX_ROWS]),
         folded=f"{len(rows)} differences" if len(rows) > 40 else "",
     )
     if len(rows) > _MAX_ROWS:
-        return [table, Paragraph(f"and {len(rows) - _MAX_ROWS} differences more."), told]
+        return [table, Paragraph(f"and {len(rows) - _MAX_ROWS} further differences."), told]
     return [table, told]
 
 
@@ -152,14 +153,14 @@ def _spectra(runs: Sequence[Compared], driven: Sequence[str]) -> list[Block]:
         if run.spectra is not None
     ]
     if not named or not driven:
-        return [Paragraph("No run is long enough for spectra.")]
+        return [Paragraph("All runs are too short for spectra.")]
     words = [
         Paragraph(f"{run.name}: {spectra_words(run.spectra)}") for run in runs if run.spectra is not None
     ]
     distinct = list(dict.fromkeys(paragraph.text[3:] for paragraph in words))
     told = [Paragraph(distinct[0])] if len(distinct) == 1 else words
     return [
-        Heading("Spectra of acceleration, and transfer from asked to achieved"),
+        Heading("Acceleration spectra and transfer function, command to feedback"),
         *told,
         Pictures(tuple(panel for axis in driven for panel in overlaid_spectra(named, axis))),
     ]

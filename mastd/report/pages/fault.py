@@ -28,9 +28,9 @@ def fault_page(run: Run, result: Mapping[str, Any]) -> Page:
     ]
     blocks: list[Block] = [Banner(plain(result["cause"] or "cause unknown"), "FAULT", "bad", tuple(lines))]
     if result["hint"]:
-        blocks.append(Paragraph(f"What to do: {result['hint']}", warning=True))
+        blocks.append(Paragraph(f"Remedy: {result['hint']}", warning=True))
     if run.broken_off is not None:
-        blocks.append(Paragraph(f"The file breaks off: {run.broken_off}.", warning=True))
+        blocks.append(Paragraph(f"The file is truncated: {run.broken_off}.", warning=True))
     blocks += [
         Facts(
             (
@@ -41,15 +41,15 @@ def fault_page(run: Run, result: Mapping[str, Any]) -> Page:
                 ("this file holds", _extent(result)),
             )
         ),
-        Heading("What happened"),
+        Heading("Events"),
         *event_blocks(view),
         Heading("Motion around the fault"),
         Pictures(axis_panels(view, AXES, AXES)),
-        Heading("Legs and supply"),
+        Heading("Actuators and supply"),
         leg_pictures(view),
         Heading("Cycle times"),
         Pictures(cycle_panels(view)),
-        Heading("Where it comes from"),
+        Heading("Traceability"),
         provenance_facts(run, result),
         *(table for table in (rights_table(run),) if table is not None),
     ]  # fmt: skip

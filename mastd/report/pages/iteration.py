@@ -134,7 +134,7 @@ def _plays(document: Mapping[str, Any]) -> Table:
 
 
 _EXPLANATION: Final = (
-    "Error: rms of target less response over the rms of the target, in the judged band, without shifting in"
+    "Error: rms of target minus response over the rms of the target, in the judged band, without shifting in"
     " time; of a response that should hardly move over the largest of its kind. All: root of the mean square"
     " over what is asked for. Step: what the check let through of the correction."
 )

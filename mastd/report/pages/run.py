@@ -73,17 +73,17 @@ def run_page(run: Run, result: Result) -> Page:
     blocks: list[Block] = [
         Banner(title, verdict_word(result), verdict_tone(result), _summary(view, result)),
         *_warnings(view, result),
-        Heading("How well"),
+        Heading("Results"),
         *_judgement(result),
         Beside(
-            (Heading("What was asked"), *_asked(view)),
-            (Heading("What was done"), _done(view, result)),
+            (Heading("Test specification"), *_asked(view)),
+            (Heading("Test execution"), _done(view, result)),
         ),
         *_pictures(view, result, spectra),
         *_ride(view, result),
-        Heading("What happened"),
+        Heading("Events"),
         *event_blocks(view),
-        Heading("Where it comes from"),
+        Heading("Traceability"),
         provenance_facts(run, result),
         *(table for table in (rights_table(run), serials_table(run)) if table is not None),
         *_sources(run),
@@ -120,14 +120,14 @@ def _summary(view: View, result: Result) -> tuple[str, ...]:
 def _warnings(view: View, result: Result) -> list[Block]:
     told: list[str] = []
     if view.run.broken_off is not None:
-        told.append(f"The record breaks off: {view.run.broken_off}.")
+        told.append(f"The record is truncated: {view.run.broken_off}.")
     if result["lost_frames"]:
         told.append(
-            f"{counted(result['lost_frames'], 'frame')} of the record lost; figures bridge them by straight"
-            " lines, pictures show gaps."
+            f"{counted(result['lost_frames'], 'frame')} of the record lost; figures interpolate them"
+            " linearly, plots show gaps."
         )
     if result["degraded_rt"]:
-        told.append("DEGRADED_RT: real-time rights were missing, see below which.")
+        told.append("DEGRADED_RT: real-time rights were missing, see below.")
     told += [f"Indicated: {cause}" for cause in result["indicated"]]
     return [Paragraph(text, warning=True) for text in told]
 
@@ -138,7 +138,7 @@ def _judgement(result: Result) -> list[Block]:
         criteria_table(criteria) if criteria else Paragraph("The profile sets no criteria.")
     ]
     if result["verdict"] == "stopped":
-        judged.append(Paragraph("The profile did not play to its end, so the criteria cannot pass the run."))
+        judged.append(Paragraph("The profile did not run to its end, so the run cannot pass its criteria."))
     accelerations = acceleration_table(result)
     more: list[Block] = [] if accelerations is None else [accelerations, Paragraph(ACCELERATION_EXPLANATION)]
     return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION), *more]
@@ -156,7 +156,7 @@ def _asked(view: View) -> list[Block]:
         rows.append(("band", f"{figure(band[0])} … {figure(band[1])} Hz"))
     rows += [
         ("payload", payload_words(group(profile, "payload"))),
-        ("point that makes the motion", plain(profile.get("point"))),
+        ("control point of the motion", plain(profile.get("point"))),
         ("gain", figure(profile.get("gain"))),
         ("level", level_words(view)),
         ("seed", plain(profile.get("seed"))),
@@ -182,10 +182,10 @@ def _asked(view: View) -> list[Block]:
             )
         )
     if len(segments) > _MAX_SEGMENTS:
-        blocks.append(Paragraph(f"and {len(segments) - _MAX_SEGMENTS} segments more."))
+        blocks.append(Paragraph(f"and {len(segments) - _MAX_SEGMENTS} further segments."))
     limits = [plain(limit) for limit in _list(profile.get("limits"))]
     if limits:
-        blocks.append(Facts(tuple(("limit of its own", limit) for limit in limits)))
+        blocks.append(Facts(tuple(("own limit", limit) for limit in limits)))
     return blocks
 
 
@@ -204,8 +204,8 @@ def _done(view: View, result: Result) -> Facts:
             ("outcome", f"{result['verdict']}, ended in {result['state']}"),
             *((("cause", plain(result["cause"])),) if result["cause"] else ()),
             ("started", moment(run.metadata.get("started_unix"))),
-            ("record closed", moment(ended) if ended is not None else "never, it breaks off"),
-            ("cycles while it played", f"{result['cycles']}, {result['missed']} missed"),
+            ("record closed", moment(ended) if ended is not None else "not closed (truncated)"),
+            ("cycles while running", f"{result['cycles']}, {result['missed']} missed"),
             ("frames recorded", f"{len(run.times)}, {result['lost_frames']} lost in {counted(gaps, 'gap')}"),
             *cycle_time_rows(view),
             (
@@ -226,16 +226,14 @@ def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block
         blocks.append(Pictures(axis_panels(view, driven, driven)))
         if idle:
             blocks.append(
-                Pictures(
-                    axis_panels(view, idle, driven), f"Axes that were not asked to move: {', '.join(idle)}"
-                )
+                Pictures(axis_panels(view, idle, driven), f"Axes without command: {', '.join(idle)}")
             )
     else:
         blocks.append(Pictures(axis_panels(view, AXES, driven)))
     if driven:
         blocks += _spectra(driven, spectra)
     blocks += [
-        Heading("Legs and supply"),
+        Heading("Actuators and supply"),
         leg_pictures(view),
         Heading("Cycle times"),
         Pictures(cycle_panels(view)),
@@ -255,7 +253,7 @@ def _spectra(driven: list[str], spectra: Spectra | None) -> list[Block]:
         return [Paragraph("Too short for spectra.")]
     run = NamedSpectra(spectra, "achieved", "reference", driven=driven)
     return [
-        Heading("Spectra of acceleration, and transfer from asked to achieved"),
+        Heading("Acceleration spectra and transfer function, command to feedback"),
         Paragraph(spectra_words(spectra)),
         Pictures(tuple(panel for axis in driven for panel in spectrum_row(run, axis))),
     ]
@@ -266,7 +264,7 @@ def spectra_words(spectra: Spectra) -> str:
     return (
         f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"
         f" apart; the judged band {figure(spectra.band[0])} … {figure(spectra.band[1])} Hz is shaded. H1 and"
-        " coherence stand where, in it, the asked density is more than 1/10 000 of its largest;"
+        " coherence are shown where the density of the command is above 1/10 000 of its maximum;"
         " dashed: ±1.5 dB."
     )
 
@@ -294,11 +292,13 @@ def event_blocks(view: View) -> list[Block]:
         tone = "bad" if happening.tone != "event" else ""
         rows.append((Cell(str(number)), Cell(time), Cell(happening.text, tone), Cell(happening.hint)))
     if not rows:
-        return [Paragraph("The record holds no events.")]
+        return [Paragraph("The record contains no events.")]
     folded = f"{len(rows)} events" if len(rows) > _FEW_EVENTS else ""
-    blocks: list[Block] = [Table(("", view.clock, "event", "what to do"), tuple(rows), folded=folded)]
+    blocks: list[Block] = [Table(("", view.clock, "event", "remedy"), tuple(rows), folded=folded)]
     if view.left_out:
-        blocks.append(Paragraph(f"{view.left_out} events in the middle are left out; the record has them."))
+        blocks.append(
+            Paragraph(f"{view.left_out} events in the middle are omitted; the record contains them.")
+        )
     return blocks
 
 
@@ -306,8 +306,8 @@ def _sources(run: Run) -> list[Block]:
     text = part(run.metadata, "settings_text", "profile")
     if not isinstance(text, str):
         return []
-    cut = text if len(text) <= _MAX_SOURCE_LENGTH else text[:_MAX_SOURCE_LENGTH] + "\n… cut off here"
-    return [Source(cut, "The profile as it was written")]
+    cut = text if len(text) <= _MAX_SOURCE_LENGTH else text[:_MAX_SOURCE_LENGTH] + "\n… truncated here"
+    return [Source(cut, "Profile file")]
 
 
 def _list(value: object) -> list[Any]:

@@ -11,7 +11,7 @@ from mastd.report.numbers import NOTHING, part
 from mastd.report.pictures.motion import marks
 from mastd.report.reading import View
 
-_TIMES = (("late", "start after the deadline", "late"), ("compute", "time computed", "compute"))
+_TIMES = (("late", "scheduling latency", "late"), ("compute", "computing time", "compute"))
 _EDGES = np.logspace(0, 6, 121)
 """Of the histogram, in microseconds."""
 
@@ -23,7 +23,7 @@ def cycle_time_rows(view: View) -> tuple[tuple[str, str], ...]:
     for name, title, _ in _TIMES:
         values = _microseconds(view, name)
         if lockstep and name == "late":
-            text = "lockstep, there are no deadlines"
+            text = "lockstep: no deadlines"
         elif len(values):
             middle, high = np.percentile(values, (50.0, 99.9))
             text = f"median {middle:.0f} µs, 99.9 % below {high:.0f} µs, largest {values.max():.0f} µs"
@@ -50,7 +50,7 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
     most = max((float(curve.y.max()) for curve in histogram), default=10.0)
     return (
         Panel(
-            "cycle times, largest of each moment, µs",
+            "cycle times, maximum of each interval, µs",
             view.clock,
             over_time,
             bounds=(Bound(period, "one period"),),
@@ -60,7 +60,7 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
             wide=True,
         ),
         Panel(
-            "cycles with such a time",
+            "cycles",
             "µs",
             tuple(histogram),
             bounds=(Bound(period, "one period", upright=True),),
@@ -68,7 +68,7 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
             y_range=(0.7, 2.0 * most),
             x_log=True,
             y_log=True,
-            empty="" if histogram else "no times in the record",
+            empty="" if histogram else "no cycle times in the record",
         ),
     )
 

@@ -122,7 +122,7 @@ def _link_panels(view: View, title: str, values: list[FloatArray], limit: float 
         curve(view.times, column, view.span, view, tone_of(LINKS, link), str(link + 1), 0.9)
         for link, column in enumerate(values)
     )
-    empty = "" if bars else "the record holds none"
+    empty = "" if bars else "none in the record"
     return (
         Panel(
             title,
@@ -134,7 +134,7 @@ def _link_panels(view: View, title: str, values: list[FloatArray], limit: float 
             wide=True,
             empty=empty,
         ),
-        Panel("range used by each leg", "leg", bars=tuple(bars), bounds=bounds, empty=empty),
+        Panel("stroke used by each actuator", "leg", bars=tuple(bars), bounds=bounds, empty=empty),
     )
 
 

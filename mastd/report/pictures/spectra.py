@@ -88,7 +88,7 @@ def _panel(
     least: float = 0.0,
 ) -> Panel:
     shown, shade = _ranges(runs)
-    empty = "" if curves else "too short, or nothing was asked for"
+    empty = "" if curves else "too short, or no command"
     return Panel(
         title,
         "Hz",

@@ -30,7 +30,7 @@ def read_quantity(value: object, unit: str | None, *, per_second: bool, from_fil
     if isinstance(value, str):
         return _parse(value, unit, per_second)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("a finite number with its unit is due")
+        raise ValueError("expected a finite number with its unit")
     if from_file and (per_second or unit not in {None, "1"}):
         what = f"the channel's is {unit}{'/s' if per_second else ''}" if unit else "it needs one"
         raise ValueError(f"{value} has no unit, {what}")
@@ -58,8 +58,8 @@ def _parse(text: str, unit: str | None, per_second: bool) -> float:
     amount, _, second = text.strip().rpartition("/")
     dimension = units.dimension_of(amount) if unit is None else _BY_UNIT.get(unit)
     if not (per_second and second.strip() == "s") or dimension is None:
-        due = f"a number and {unit or 'a unit'}{'/s' if per_second else ''} are due"
-        raise ValueError(f"{text!r} cannot be read, {due}")
+        expected = f"expected a number and {unit or 'a unit'}{'/s' if per_second else ''}"
+        raise ValueError(f"{text!r} cannot be read: {expected}")
     value = units.parse(amount, dimension)
     written_in = units.unit_of(amount)
     return value - float(written_in.offset) if written_in else value

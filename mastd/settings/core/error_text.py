@@ -28,7 +28,7 @@ def message(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
     context = detail.get("ctx", {})
     if kind in _BOUNDS:
         key, word = _BOUNDS[kind]
-        return f"{_shown(node)} is out of range, it must be {word} {_bound(context[key], node)}"
+        return f"{_shown(node)} is out of range: must be {word} {_bound(context[key], node)}"
     if kind == "value_error":
         return str(context["error"])
     build = _MESSAGES.get(kind)
@@ -48,7 +48,7 @@ def near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"known are {', '.join(names)}" if names else "none is known here"
+    return f"known: {', '.join(names)}" if names else "none is known here"
 
 
 def _unknown_key(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
@@ -73,7 +73,7 @@ def _misspelt(name: str, node: Node, owner: type[BaseModel] | None) -> str:
         return ""
     free = [key for key in node.entries or {} if key not in owner.model_fields]
     close = difflib.get_close_matches(name, free, n=1, cutoff=0.8)
-    return f", is {close[0]!r} meant?" if close else ""
+    return f", did you mean {close[0]!r}?" if close else ""
 
 
 def _not_a_choice(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
@@ -83,16 +83,16 @@ def _not_a_choice(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> s
     value = detail["ctx"].get("tag", node.scalar)
     close = difflib.get_close_matches(str(value), expected, n=1, cutoff=0.6)
     hint = f", did you mean {close[0]!r}?" if close else ""
-    return f"{value!r} is not one of {', '.join(expected)}{hint}"
+    return f"{value!r}: expected one of {', '.join(expected)}{hint}"
 
 
 def _not_a_number(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
     unit = units.unit_of(node.scalar) if isinstance(node.scalar, str) else None
     if unit is not None and unit.symbol:
-        return f"a bare number is due, {_shown(node)} has a unit"
+        return f"expected a bare number, {_shown(node)} has a unit"
     if unit is not None:
-        return f"a number is due, leave out the quotes around {_shown(node)}"
-    return f"a number is due, {_shown(node)} is {_sort(node)}"
+        return f"expected a number: remove the quotes around {_shown(node)}"
+    return f"expected a number, {_shown(node)} is {_sort(node)}"
 
 
 def _due(what: str) -> Callable[[ErrorDetails, Node, type[BaseModel]], str]:
@@ -124,17 +124,17 @@ _MESSAGES: Final[dict[str, Callable[[ErrorDetails, Node, type[BaseModel]], str]]
     "union_tag_invalid": _not_a_choice,
     "union_tag_not_found": lambda detail, node, model: f"key {detail['ctx']['discriminator']} is missing",
     "float_type": _not_a_number,
-    "int_type": _due("an integer is due"),
-    "bool_type": _due("true or false is due"),
+    "int_type": _due("expected an integer"),
+    "bool_type": _due("expected true or false"),
     "string_type": lambda detail, node, model: (
-        f"text is due, put {_shown(node)} in quotes"
+        f"expected text: put {_shown(node)} in quotes"
         if isinstance(node.scalar, int | float)
-        else f"text is due, {_shown(node)} is {_sort(node)}"
+        else f"expected text, {_shown(node)} is {_sort(node)}"
     ),
-    "model_type": _due("a group of keys is due"),
-    "model_attributes_type": _due("a group of keys is due"),
-    "dict_type": _due("a group of keys is due"),
-    "tuple_type": _due("a list is due"),
+    "model_type": _due("expected a group of keys"),
+    "model_attributes_type": _due("expected a group of keys"),
+    "dict_type": _due("expected a group of keys"),
+    "tuple_type": _due("expected a list"),
     "too_short": _length("min"),
     "too_long": _length("max"),
     "string_too_short": _text_length,

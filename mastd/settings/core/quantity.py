@@ -64,7 +64,7 @@ class Quantity:
             raise PydanticCustomError(
                 "quantity",
                 "{message}",
-                {"message": f"{dimension.phrase} is due ({units.choices(dimension)})"},
+                {"message": f"expected {dimension.phrase} ({units.choices(dimension)})"},
             )
         if not dimension.bare and (info.context or {}).get("from_file"):
             raise PydanticCustomError(
@@ -122,7 +122,7 @@ Point = tuple[Length, Length, Length]
 def _unit_vector(direction: tuple[float, float, float]) -> tuple[float, float, float]:
     norm = math.hypot(*direction)
     if not (abs(norm - 1.0) <= 1e-6):
-        raise ValueError(f"a direction is a vector of length 1, this one has length {norm:g}")
+        raise ValueError(f"expected a direction vector of length 1, this one has length {norm:g}")
     return direction
 
 

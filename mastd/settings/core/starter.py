@@ -47,5 +47,5 @@ def find(kind: str, name_or_path: str) -> Path:
         return starter
     known = names(kind)
     near = difflib.get_close_matches(name_or_path, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known) or 'none'}, or give a file"
+    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}; or give a file"
     raise UsageError(f"{name_or_path}: no such {kind}, {hint}")

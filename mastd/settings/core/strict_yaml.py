@@ -105,11 +105,11 @@ def parse(text: str) -> tuple[Node | None, list[ReadProblem]]:
     except _UnreadableError:
         return None, builder.problems
     except yaml.reader.ReaderError as error:
-        what = f"the character U+{ord(text[error.position]):04X} may not stand in a settings file"
+        what = f"the character U+{ord(text[error.position]):04X} is not allowed in a settings file"
         return None, [ReadProblem(_position(text, error.position), (), what)]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        what = f"not readable as YAML: {error.problem or error.context}"
+        what = f"invalid YAML: {error.problem or error.context}"
         if error.context and error.problem:
             since = f" that starts in line {error.context_mark.line + 1}" if error.context_mark else ""
             what += f" ({error.context}{since})"
@@ -135,7 +135,7 @@ class _Builder:
                     raise _UnreadableError
                 if event.version or event.tags:
                     self._complain(
-                        event, (), "a YAML directive is not read, remove the line that starts with %"
+                        event, (), "YAML directives are not supported: remove the line that starts with %"
                     )
             elif isinstance(event, yaml.NodeEvent):
                 root = self._node(event, events, ())
@@ -167,14 +167,16 @@ class _Builder:
 
     def _refuse_decoration(self, event: yaml.NodeEvent, place: tuple[str | int, ...]) -> bool:
         if isinstance(event, yaml.AliasEvent):
-            self._complain(event, place, f"alias *{event.anchor} is not read, write the value out")
+            self._complain(event, place, f"alias *{event.anchor} is not supported: write the value out")
             return True
         if event.anchor is not None:
-            self._complain(event, place, f"anchor &{event.anchor} is not read, write the value without it")
+            self._complain(
+                event, place, f"anchor &{event.anchor} is not supported: write the value without it"
+            )
             return True
         tag = getattr(event, "tag", None)
         if tag is not None:
-            self._complain(event, place, f"tag {tag} is not read, write the value without it")
+            self._complain(event, place, f"tag {tag} is not supported: write the value without it")
             return True
         return False
 
@@ -200,7 +202,7 @@ class _Builder:
                 continue
             if key in node.entries:
                 first = node.key_marks[key][0]
-                what = f"key {key!r} is given twice, first in line {first}; keep one of the two"
+                what = f"key {key!r} is defined twice, first in line {first}; keep one of the two"
                 self._complain(event, (*place, key), what)
                 continue
             node.entries[key] = value
@@ -216,10 +218,10 @@ class _Builder:
         if self._refuse_decoration(event, place):
             return None
         if event.value == "<<" and event.style is None:
-            self._complain(event, place, "merge key << is not read, write the values out")
+            self._complain(event, place, "merge key << is not supported: write the values out")
             return None
         if event.value == "" or (event.style is None and not isinstance(_plain_value(event.value), str)):
-            quoted = "; in quotes it would be one" if event.value else ""
+            quoted = "; put it in quotes" if event.value else ""
             what: str | None = f"a key must be a name, not {event.value!r}{quoted}"
         else:
             what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
@@ -261,15 +263,13 @@ def _plain_problem(value: str) -> str | None:
         return f"{value[:24]}... is too long for a number; {quotes}" if digits else None
     lower = value.lower()
     if lower in _SWITCH_WORDS:
-        return (
-            f"{value} is true or false to some readers and text to others; write true or false, or {quotes}"
-        )
+        return f"{value} is ambiguous in YAML (true/false or text); write true or false, or {quotes}"
     if lower in {"true", "false"} and value != lower:
         return f"write {lower} instead of {value}"
     if value in {"~", "Null", "NULL"}:
         return f"write null instead of {value}"
     if value == "=":
-        return f"= has a meaning of its own in YAML 1.1, {quotes}"
+        return f"= has a special meaning in YAML 1.1, {quotes}"
     if value == "":
         return "has no value"
     if _NOT_FINITE.fullmatch(value):
@@ -281,17 +281,13 @@ def _plain_problem(value: str) -> str | None:
     if _OTHER_BASE.fullmatch(value):
         return f"{value} is not a decimal number; write it in decimal, or {quotes}"
     if _LEADING_ZERO.fullmatch(value):
-        return (
-            f"{value} is octal to some readers and decimal to others; leave out the leading zero, or {quotes}"
-        )
+        return f"{value} is ambiguous in YAML (octal or decimal); leave out the leading zero, or {quotes}"
     if _UNDERSCORE.fullmatch(value):
-        return (
-            f"{value} is a number to some readers and text to others; leave out the underscore, or {quotes}"
-        )
+        return f"{value} is ambiguous in YAML (number or text); leave out the underscore, or {quotes}"
     if _SEXAGESIMAL.fullmatch(value):
-        return f"{value} is a sexagesimal number to some readers and text to others; {quotes}"
+        return f"{value} is ambiguous in YAML (sexagesimal number or text); {quotes}"
     if _DATE.fullmatch(value):
-        return f"{value} is a date to some readers and text to others; {quotes}"
+        return f"{value} is ambiguous in YAML (date or text); {quotes}"
     return None
 
 
@@ -299,7 +295,7 @@ def _text_problem(value: str) -> str | None:
     """Return what is wrong with quoted text: escapes can smuggle in what no file name or record can hold."""
     for character in value:
         if character not in "\t\n" and unicodedata.category(character) in {"Cc", "Cs"}:
-            return f"the character U+{ord(character):04X} may not stand in text"
+            return f"the character U+{ord(character):04X} is not allowed in text"
     return None
 
 

@@ -67,7 +67,7 @@ class ChannelLimitSettings(Settings):
             size = positive(_read(value, info, False))
             return (-size, size)
         if len(value) != 2:
-            raise ValueError(f"{len(value)} items, lowest and highest are due")
+            raise ValueError(f"{len(value)} items: expected lowest and highest")
         numbers: list[float] = []
         problems: list[Problem] = []
         for index, item in enumerate(value):
@@ -77,7 +77,7 @@ class ChannelLimitSettings(Settings):
                 problems.append(((index,), str(error)))
         refuse(problems)
         if not numbers[0] < numbers[1]:
-            raise ValueError("the higher end comes second")
+            raise ValueError("the lower end must come first")
         return tuple(numbers)
 
     @field_validator("rate", mode="before")
@@ -95,7 +95,7 @@ class ChannelLimitSettings(Settings):
     def _limits_something(cls, action: str, info: ValidationInfo) -> str:
         bounds = [info.data.get(name, math.nan) for name in ("value", "rate", "rms")]
         if all(bound is None for bound in bounds):
-            raise ValueError("nothing is limited, give value, rate or rms")
+            raise ValueError("no limit given: set value, rate or rms")
         return action
 
 

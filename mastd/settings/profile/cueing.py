@@ -88,7 +88,7 @@ def standing_acceleration(tilt: TiltSettings) -> float:
 def _too_hard(value: float, largest: float, unit: str) -> list[Problem]:
     if value <= largest:
         return []
-    what = f"is {value:g} {unit}, it must be at most acceleration, {largest:g} {unit}"
+    what = f"is {value:g} {unit}, must be at most acceleration, {largest:g} {unit}"
     return [(("return_acceleration",), what)]
 
 

@@ -70,7 +70,7 @@ class FileMotion(Shaking):
     @classmethod
     def _one_scaling(cls, length_scale: float | None, info: ValidationInfo) -> float | None:
         if length_scale is not None and info.data.get("stroke") is not None:
-            raise ValueError("give either stroke or length_scale, one of the two")
+            raise ValueError("give either stroke or length_scale, not both")
         return length_scale
 
 
@@ -151,12 +151,12 @@ class Measured(FileMotion):
     @classmethod
     def _enough_channels(cls, axes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         twice: list[Problem] = [
-            ((k,), f"{name} is named twice") for k, name in enumerate(axes) if name in axes[:k]
+            ((k,), f"{name} is listed twice") for k, name in enumerate(axes) if name in axes[:k]
         ]
         refuse(twice)
         channels = info.data.get("channels")
         if channels is not None and len(channels) < len(axes):
-            raise ValueError(f"{len(axes)} axes cannot be told from {len(channels)} channels")
+            raise ValueError(f"{len(axes)} axes cannot be determined from {len(channels)} channels")
         return axes
 
 

@@ -81,7 +81,7 @@ class ProfileSettings(Settings):
     @field_validator("rigs")
     @classmethod
     def _differ(cls, rigs: tuple[str, ...]) -> tuple[str, ...]:
-        refuse([((k,), f"{name} stands there twice") for k, name in enumerate(rigs) if rigs.index(name) != k])
+        refuse([((k,), f"{name} is listed twice") for k, name in enumerate(rigs) if rigs.index(name) != k])
         return rigs
 
     @field_validator("segments")
@@ -90,10 +90,10 @@ class ProfileSettings(Settings):
         maker = _MAKERS.get(info.data.get("mode", ""))
         if maker is not None:
             if segments:
-                raise ValueError(f"in mode {info.data['mode']} {maker} makes the motion, leave segments out")
+                raise ValueError(f"in mode {info.data['mode']} {maker} generates the motion: remove segments")
             return segments
         if not segments:
-            raise ValueError("no segment, a profile needs at least one")
+            raise ValueError("no segment: a profile needs at least one")
         refuse(_segment_problems(segments, info.data.get("fade", 0.0)))
         return segments
 
@@ -102,12 +102,14 @@ class ProfileSettings(Settings):
     def _what_is_driven(cls, oils: OilsSettings | None, info: ValidationInfo) -> OilsSettings | None:
         mode = info.data.get("mode")
         if mode == "oils" and oils is None:
-            raise ValueError("oils is missing: mode oils needs this group, which says what is driven")
+            raise ValueError("oils is missing: mode oils needs this group, which defines the vehicle")
         if mode in ("segments", "stream") and oils is not None:
             raise ValueError(f"is for mode: oils, this profile {_PLAYS[mode]}")
         payload = info.data.get("payload")
         if oils is not None and payload is not None and payload.kind in SIMULATED:
-            raise ValueError("the vehicle drives on its road; what the table carries is a rigid cabin")
+            raise ValueError(
+                "in mode oils the vehicle drives on its road and the payload must be rigid (a cabin)"
+            )
         return oils
 
     @field_validator("stream")
@@ -115,12 +117,14 @@ class ProfileSettings(Settings):
     def _what_is_streamed(cls, stream: StreamSettings | None, info: ValidationInfo) -> StreamSettings | None:
         mode = info.data.get("mode")
         if mode == "stream" and stream is None:
-            raise ValueError("stream is missing: mode stream needs this group, which says what a rig gives")
+            raise ValueError(
+                "stream is missing: mode stream needs this group, which defines the rig's signal"
+            )
         if mode in ("segments", "oils") and stream is not None:
             raise ValueError(f"is for mode: stream, this profile {_PLAYS[mode]}")
         payload = info.data.get("payload")
         if stream is not None and payload is not None and payload.kind in SIMULATED:
-            raise ValueError("while a rig makes the motion the table carries a rigid payload, or none")
+            raise ValueError("in mode stream the payload must be rigid or none")
         return stream
 
     @field_validator("verdict")
@@ -129,7 +133,7 @@ class ProfileSettings(Settings):
         driven = {name for segment in info.data.get("segments", ()) for name in _driven(segment)}
         refuse(
             [
-                (("axes", name), f"no segment drives {name}, so only its cross_axis can be judged")
+                (("axes", name), f"no segment drives {name}, so only cross_axis applies to it")
                 for _, name, bounds in axis_items(verdict.axes)
                 if info.data.get("point") == "C"
                 and driven
@@ -139,7 +143,7 @@ class ProfileSettings(Settings):
         )
         refuse(
             [
-                (("axes", name, "thd"), f"is for a profile that moves {name} in nothing but one sine")
+                (("axes", name, "thd"), f"applies only to a profile whose motion in {name} is a single sine")
                 for _, name, bounds in axis_items(verdict.axes)
                 if bounds.thd is not None
                 and "segments" in info.data
@@ -235,13 +239,15 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
         if isinstance(segment, Ramp):
             moves = axis_items(segment.to)
             if not moves:
-                problems.append(((k, "to"), "no axis named, name one or more of " + ", ".join(AXES)))
+                problems.append(((k, "to"), "no axis given: expected one or more of " + ", ".join(AXES)))
             position.update((name, value) for _, name, value in moves)
         elif isinstance(segment, Drive):
             if not axis_items(segment.channels):
-                problems.append(((k, "channels"), "no axis named, name one or more of " + ", ".join(AXES)))
+                problems.append(
+                    ((k, "channels"), "no axis given: expected one or more of " + ", ".join(AXES))
+                )
         elif not isinstance(segment, Hold | Road | Measured) and not axis_items(segment.axes):
-            problems.append(((k, "axes"), "no axis named, name one or more of " + ", ".join(AXES)))
+            problems.append(((k, "axes"), "no axis given: expected one or more of " + ", ".join(AXES)))
         if isinstance(segment, FileMotion | Drive):
             continue
         duration = sweep_duration(segment) if isinstance(segment, Sweep) else segment.duration
@@ -259,5 +265,5 @@ def _segment_problems(segments: tuple[Segment, ...], profile_fade: float) -> lis
             )
         )
     if not total <= MAX_MOTION:
-        problems.append(((), f"the segments take {total:g} s, at most {MAX_MOTION:g} s: use repeats"))
+        problems.append(((), f"the segments take {total:g} s, maximum {MAX_MOTION:g} s: use repeats"))
     return problems

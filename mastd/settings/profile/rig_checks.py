@@ -8,7 +8,7 @@ from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.rigs.rigs import RigsSettings
 from mastd.settings.table.payload import ExternalPayload
 
-_NO_FILE = "name a file of rigs by --rigs, or in the daemon's settings"
+_NO_FILE = "give the rigs file with --rigs or in the daemon's settings"
 
 
 def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
@@ -20,7 +20,7 @@ def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
         if rig is None:
             problems.append(f"{place}: the rigs' settings have no rig {name!r}, there are: {known}")
         elif rig.kind != kind:
-            problems.append(f"{place}: rig {name} is of kind {rig.kind}, one of kind {kind} is due here")
+            problems.append(f"{place}: rig {name} is of kind {rig.kind}, expected kind {kind}")
     return problems
 
 

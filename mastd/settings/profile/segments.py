@@ -43,7 +43,7 @@ Repeats = Annotated[int, Field(ge=1, le=100_000)]
 def ascending_band(band: tuple[float, float]) -> tuple[float, float]:
     """Return a band whose upper end lies above its lower one; refuse any other."""
     if not band[0] < band[1]:
-        refuse([((1,), f"{band[1]:g} Hz is not above {band[0]:g} Hz, the upper end comes second")])
+        refuse([((1,), f"{band[1]:g} Hz is not above {band[0]:g} Hz: the lower end must come first")])
     return band
 
 
@@ -112,7 +112,7 @@ class RotationWave(Settings):
 
 def _exactly_one(peak: float | None, info: ValidationInfo) -> float | None:
     if "amplitude" in info.data and (peak is None) == (info.data["amplitude"] is None):
-        raise ValueError("give either amplitude or peak (peak acceleration), one of the two")
+        raise ValueError("give either amplitude or peak (peak acceleration), not both")
     return peak
 
 
@@ -156,7 +156,7 @@ class Sine(Shaking):
         frequency = info.data.get("frequency", 0.0)
         if correction is not None and not frequency <= MAX_CORRECTED:
             raise ValueError(
-                f"{frequency:g} Hz is too high, sines of up to {MAX_CORRECTED:g} Hz are corrected"
+                f"{frequency:g} Hz is too high: correction is available up to {MAX_CORRECTED:g} Hz"
             )
         return correction
 
@@ -174,7 +174,7 @@ class Sweep(Shaking):
     @classmethod
     def _moves(cls, stop: float, info: ValidationInfo) -> float:
         if stop == info.data.get("start"):
-            raise ValueError("equals start, a sweep needs two frequencies")
+            raise ValueError("equals start: a sweep needs two different frequencies")
         return stop
 
 
@@ -186,7 +186,7 @@ def _ascending(points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, fl
     if len(points) < 2:
         raise ValueError(f"{len(points)} break points, a density needs at least two")
     problems: list[Problem] = [
-        ((k, 0), f"{points[k][0]:g} Hz does not lie above the {points[k - 1][0]:g} Hz before it")
+        ((k, 0), f"{points[k][0]:g} Hz is not above the {points[k - 1][0]:g} Hz before it")
         for k in range(1, len(points))
         if not points[k][0] > points[k - 1][0]
     ]

@@ -78,7 +78,7 @@ class PoseStream(Settings):
             name: box for name in AXES if (box := getattr(self, name)) is not None
         }
         if not boxes:
-            problems.append(((), "no axis named, give a box to one or more of " + ", ".join(AXES)))
+            problems.append(((), "no axis given: expected limits for one or more of " + ", ".join(AXES)))
         for name, box in boxes.items():
             least = MIN_JERK * box.acceleration * 2.0 * math.pi * self.bandwidth
             if not box.jerk >= least:

@@ -66,10 +66,10 @@ class RigChannelSettings(Settings):
         if value is None:
             return None
         if not isinstance(value, list | tuple) or len(value) != 2:
-            raise ValueError("lowest and highest are due, for instance [-1, 1]")
+            raise ValueError("expected [lowest, highest], for instance [-1, 1]")
         low, high = (_read(item, info, per_second=False) for item in value)
         if not low < high:
-            raise ValueError("the higher end comes second")
+            raise ValueError("the lower end must come first")
         return (low, high)
 
     @field_validator("rate_limit", mode="before")
@@ -126,14 +126,16 @@ class RigSettings(Settings):
     @classmethod
     def _is_a_word(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r}: small letters, digits and _, at most 30, a letter first")
+            raise ValueError(
+                f"{name!r}: expected lower-case letters, digits and _, at most 30, starting with a letter"
+            )
         return name
 
     @field_validator("derivatives")
     @classmethod
     def _are_of_a_pose(cls, derivatives: bool, info: ValidationInfo) -> bool:
         if derivatives and info.data.get("kind", POSE) != POSE:
-            raise ValueError(f"a rig of kind {info.data['kind']} gives none; leave it out")
+            raise ValueError(f"a rig of kind {info.data['kind']} has none: remove it")
         return derivatives
 
     @field_validator("channels")
@@ -154,19 +156,24 @@ class RigSettings(Settings):
                     ((k, "channel"), f"a rig of kind {kind} has no {item.channel!r}: {choices(kind)}")
                 )
             elif names.index(item.channel) != k:
-                problems.append(((k, "channel"), f"{item.channel} stands there twice"))
+                problems.append(((k, "channel"), f"{item.channel} is listed twice"))
             elif item.channel in (*POSE_RATES, *POSE_ACCELERATIONS) and not info.data.get("derivatives"):
-                problems.append(((k, "channel"), f"{item.channel} is given with `derivatives: true` only"))
+                problems.append(
+                    ((k, "channel"), f"{item.channel} is available with `derivatives: true` only")
+                )
             elif auxiliary and item.unit is None:
                 problems.append(
-                    ((k, "unit"), "unit is missing: an auxiliary channel says its own, 1 for none")
+                    (
+                        (k, "unit"),
+                        "unit is missing: an auxiliary channel must state one (1 for dimensionless)",
+                    )
                 )
             elif not auxiliary and item.unit is not None:
-                problems.append(((k, "unit"), f"{item.channel} has its unit, {known.unit}; leave it out"))
+                problems.append(((k, "unit"), f"{item.channel} has the fixed unit {known.unit}: remove it"))
             elif not _bounds(item, known)[0] <= _neutral(item) <= _bounds(item, known)[1]:
-                problems.append(((k, "neutral"), f"neutral, {_neutral(item):g}, lies outside the range"))
+                problems.append(((k, "neutral"), f"neutral, {_neutral(item):g}, is outside the range"))
         if kind == SIGNALS and not channels:
-            problems.append(((), f"nothing is given, name one or more of {choices(kind)}"))
+            problems.append(((), f"no channel given: expected one or more of {choices(kind)}"))
         refuse(problems)
         return channels
 
@@ -230,7 +237,7 @@ class RigsSettings(Settings):
         names = [rig.name for rig in rigs]
         refuse(
             [
-                ((k, "name"), f"{name} stands there twice")
+                ((k, "name"), f"{name} is listed twice")
                 for k, name in enumerate(names)
                 if names.index(name) != k
             ]

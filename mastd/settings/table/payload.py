@@ -40,7 +40,9 @@ class RigidPayload(Settings):
     def _is_a_body(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
         for k in range(3):
             if not inertia[k] <= inertia[k - 1] + inertia[k - 2]:
-                refuse([((k,), "more than the sum of the other two, no body has such moments of inertia")])
+                refuse(
+                    [((k,), "more than the sum of the other two, physically impossible moments of inertia")]
+                )
         return inertia
 
 

@@ -58,7 +58,9 @@ class BodySettings(Settings):
     def _triangle(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
         largest = max(inertia)
         if not (largest <= (sum(inertia) - largest) * (1 + 1e-9)):
-            raise ValueError("no body has this inertia: the largest moment exceeds the sum of the other two")
+            raise ValueError(
+                "physically impossible inertia: the largest moment exceeds the sum of the other two"
+            )
         return inertia
 
 
@@ -72,7 +74,9 @@ class CalibrationSettings(Settings):
     @classmethod
     def _not_zero(cls, scale: float) -> float:
         if not (abs(scale) > 1e-6):
-            raise ValueError(f"is {scale:g}, a sensor without effect; 1.0 leaves the reading as it is")
+            raise ValueError(
+                f"is {scale:g}, the sensor would have no effect; 1.0 leaves the reading unchanged"
+            )
         return scale
 
 
@@ -148,7 +152,7 @@ class PressureSensorSettings(Settings):
     @classmethod
     def _ascending(cls, value: tuple[float, float]) -> tuple[float, float]:
         if not (value[0] < value[1]):
-            raise ValueError("the higher end comes second")
+            raise ValueError("the lower end must come first")
         return value
 
 
@@ -274,7 +278,7 @@ class TableSettings(Settings):
         if not (actuator.maximum_force <= 1.05 * reach):
             what = (
                 f"is {actuator.maximum_force / 1e3:g} kN, "
-                f"but piston area and supply pressure give no more than {reach / 1e3:.1f} kN"
+                f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
             )
             problems.append((("maximum_force",), what))
         if not (actuator.relief_pressure >= supply.pressure):
@@ -305,11 +309,11 @@ class TableSettings(Settings):
         problems: list[Problem] = []
         shortest = min((link.stroke for link in info.data.get("links", ())), default=math.inf)
         if not (limits.stroke_margin < shortest):
-            what = f"leaves nothing of the shortest stroke, {shortest * 1e3:g} mm"
+            what = f"leaves no usable travel of the shortest stroke, {shortest * 1e3:g} mm"
             problems.append((("stroke_margin",), what))
         speed = no_load_speed(info.data.get("actuator"), info.data.get("valve"), info.data.get("supply"))
         if not (limits.velocity <= speed):
-            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area give only {speed:.4g} m/s"
+            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area allow only {speed:.4g} m/s"
             problems.append((("velocity",), what))
         refuse(problems)
         return limits

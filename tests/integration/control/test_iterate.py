@@ -90,9 +90,9 @@ def test_an_iteration_converges_goes_on_where_it_was_and_leaves_a_drive_that_pla
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["first_motion", "--resume", "nowhere"], "knows the profile"),
+        (["first_motion", "--resume", "nowhere"], "remove PROFILE"),
         (["--resume", "nowhere"], "no history.json"),
-        ([], "name the PROFILE"),
+        ([], "give PROFILE"),
         (["drive_by_hand"], "only segments can be iterated"),
         (["random", "--noise", "ten"], "--noise"),
         (["random", "--responses", "pose_acceleration.haeve"], "did you mean pose_acceleration.heave?"),
@@ -154,7 +154,7 @@ def test_a_fault_in_a_play_halves_the_step_of_the_next_attempt(
     assert main(["iterate", "--resume", str(path.parent), "--plays", "2"]) == 3
     told = capsys.readouterr().err
     assert "stopped by a fault" in told
-    assert "with half the step, by: mastd iterate --resume" in told
+    assert "with half the step, with: mastd iterate --resume" in told
     history = json.loads(path.read_text(encoding="utf-8"))
     assert len(history["plays"]) == 2
     history["origin"]["fault"] = []

@@ -68,7 +68,7 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
     assert code == 0
     assert document["ok"]
     assert document["name"] == "shaking"
-    assert "level may go up to" in document["text"]
+    assert "maximum span" in document["text"]
     loaded = load.slots.read(1, 5)
     assert loaded is not None
     plan = Plan.load(load.lab.table, path, load.lab.config)
@@ -106,7 +106,7 @@ def test_the_head_of_a_record_knows_the_files_of_its_profile(load: Loader) -> No
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (PROFILE.replace("5 mm", "80 mm"), "does not pass the check"),
+        (PROFILE.replace("5 mm", "80 mm"), "the check failed"),
         (PROFILE.replace("2 Hz", "2"), "profile.yaml:10"),
         ("", "profile.yaml"),
     ],

@@ -106,9 +106,9 @@ def test_accelerations_are_judged_at_the_point_that_makes_the_motion(
     arguments = parse("report", str(path))
     assert arguments.run(arguments) == 0
     text = capsys.readouterr().out
-    assert "at best lag 0.030 (8.3 ms), peak ratio 0.97" in text
+    assert "delay-compensated 0.030 (8.3 ms), peak ratio 0.97" in text
     assert re.search(
-        r"\n +acceleration nrmse 0\.\d+, at best lag 0\.030 \(8\.3 ms\), .* ±1\.5 dB to ≥ ", text
+        r"\n +acceleration nrmse 0\.\d+, delay-compensated 0\.030 \(8\.3 ms\), .* ±1\.5 dB to ≥ ", text
     )
     # A point 2 m above C sways as the table rolls: what was idle at C is driven there, and follows as well.
     head = {**metadata(duration=20.0), "table": {**TABLE, "control_point": [0.0, 0.0, 2.0]}}
@@ -365,7 +365,7 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     path = record(synthetic(), tmp_path, kill=True)
     cut = make_result(open_run(path))
     assert (cut["verdict"], cut["state"], cut["command_sha256"]) == ("stopped", "RUNNING", None)
-    assert str(cut["cause"]).startswith("the record breaks off: the file breaks off")
+    assert str(cut["cause"]).startswith("the record breaks off: the file is truncated")
     arguments = parse("recover", str(path))
     assert arguments.run(arguments) == 0
     kept, beside = capsys.readouterr().out.splitlines()
@@ -377,7 +377,7 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     arguments = parse("report", str(path), "--json")
     assert arguments.run(arguments) == 1
     recovered = json.loads(capsys.readouterr().out)
-    assert recovered["damage"].startswith("recovered, the file breaks off")
+    assert recovered["damage"].startswith("recovered, the file is truncated")
     assert (recovered["verdict"], recovered["command_sha256"]) == ("stopped", None)
     assert recovered["axes"] == cut["axes"]
     arguments = parse("recover", str(path), "--json")

@@ -271,7 +271,7 @@ def test_a_file_being_recorded_is_readable_but_not_recovered(tmp_path: Path) -> 
         return False
 
     wait_for(readable, "the first chunks are on disk while the recorder writes")
-    with pytest.raises(UsageError, match="is being recorded"):
+    with pytest.raises(UsageError, match="is still being recorded"):
         recover(path)
     assert handle.close().frames == 1000
 

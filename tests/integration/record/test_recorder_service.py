@@ -250,7 +250,7 @@ def test_a_run_of_a_killed_recorder_recovers(tmp_path: Path) -> None:
     kept = len(open_run(run).times)
     assert kept >= 1000
     assert holds(open_run(run), 300, kept)
-    assert stream.handle.close().error == "the recorder's process has died"
+    assert stream.handle.close().error == "the recorder's process has ended unexpectedly"
 
 
 def test_frames_that_found_no_room_are_trouble_once(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_frames_that_found_no_room_are_trouble_once(tmp_path: Path) -> None:
     os.kill(handle.process_id, signal.SIGSTOP)
     while handle.push(np.zeros(3)):
         pass
-    assert handle.trouble() == "1 frames found no room, the recorder does not keep up"
+    assert handle.trouble() == "1 frames dropped: the recorder does not keep up"
     assert handle.trouble() is None
     os.kill(handle.process_id, signal.SIGCONT)
     handle.close()

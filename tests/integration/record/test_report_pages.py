@@ -140,7 +140,7 @@ def test_the_numbers_on_the_page_are_those_of_the_document(tmp_path: Path) -> No
     assert page.row("criterion", "surge: NRMSE")[1:] == ["–", "at most 0.5", "NOT MET"]
     assert page.row("criterion", "heave: peak ratio")[2] == "0.9 … 1.1"
     assert page.title == "two parts: FAIL"
-    assert page.facts["cycles while it played"] == "4000, 0 missed"
+    assert page.facts["cycles while running"] == "4000, 0 missed"
     assert page.facts["level"] == "60 %, 80 % from −0.4 s"
     assert page.facts["payload"] == "rigid body of 12 t, centre of gravity (0, 0, 2) m from C"
     assert page.facts["internal force"] == "4.123 kN rms, at most 5 kN"
@@ -275,8 +275,8 @@ def test_a_broken_record_with_gaps_says_what_is_lost(tmp_path: Path) -> None:
     path.write_bytes(data[: len(data) * 6 // 10])
     page, result = page_of(path)
     assert result["verdict"] == "stopped"
-    assert "The record breaks off: the file breaks off" in page.text
-    assert page.facts["record closed"] == "never, it breaks off"
+    assert "The record is truncated: the file is truncated" in page.text
+    assert page.facts["record closed"] == "not closed (truncated)"
 
 
 @pytest.mark.parametrize("frames", [1, 40])
@@ -306,7 +306,7 @@ def test_a_record_without_a_single_number_has_a_page(tmp_path: Path) -> None:
             run.column(name)[:] = np.nan
     page, result = page_of(written(run, tmp_path, {"duration": 2.0}))
     assert result["verdict"] == "fail"
-    assert "no times in the record" in page.text
+    assert "no cycle times in the record" in page.text
 
 
 def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
@@ -434,15 +434,15 @@ def test_runs_stand_side_by_side_with_what_differs(
             for cell, document in zip(cells, documents, strict=True):
                 assert same(cell, document["axes"][axis][key], factor)
     assert page.row("figure", "criterion roll: lag, ms")[1:] == [
-        "not asked",
-        "not asked",
+        "no command",
+        "no command",
         "NOT MET (at most 0.1)",
     ]
     assert page.row("setting", "table.actuator.maximum_force")[1:] == ["196000", "150000", "196000"]
     assert page.row("setting", "seeds.plant")[1:] == ["–", "4", "–"]
     assert page.row("setting", "profile.name")[1:] == ["synthetic road", "synthetic road", "other road"]
     assert not any(row[0].startswith("table.links") for part in page.tables for row in part)
-    assert "The runs played different profiles" in page.text
+    assert "The runs have different profiles" in page.text
     assert "judged in different bands" in page.text
     assert {"heave, (m/s²)²/Hz", "roll: |H1|", "pitch: coherence", "heave, mm, close-up"} <= set(
         page.pictures
@@ -453,7 +453,7 @@ def test_runs_stand_side_by_side_with_what_differs(
     same_twice = parse(paths[0], paths[0], "--compare", "--out", tmp_path / "same.html")
     same_twice.run(same_twice)
     page = WebPage((tmp_path / "same.html").read_text(encoding="utf-8"))
-    assert "Nothing in profile, settings and origin." in page.text
+    assert "None in profile, settings and origin." in page.text
     assert "different profiles" not in page.text
 
 

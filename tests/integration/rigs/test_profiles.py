@@ -206,11 +206,11 @@ def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: L
     rig.step()
     rig.step(Verb.LOAD, arguments=(0.0, 1.0))
     assert rig.supervisor.refusal == (
-        "load is refused: the profile uses rig source, the daemon's rigs are: none"
+        "load is refused: the profile uses rig source, the daemon's settings name: none"
     )
     rig.cycle.vehicles.rigs = {"source": joined("source", "seat")}
     rig.step(Verb.LOAD, arguments=(0.0, 2.0))
-    assert "rig source as one of kind pose, here it is of kind seat" in rig.supervisor.refusal
+    assert "rig source as kind pose, in the daemon's settings it is of kind seat" in rig.supervisor.refusal
     assert rig.cycle.orders.loaded is None
     assert rig.cycle.vehicles.driven is None
     rig.cycle.vehicles.rigs = {"source": joined("source", "pose")}
@@ -218,7 +218,9 @@ def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: L
     assert rig.supervisor.refusal == ""
     assert rig.cycle.orders.loaded is not standing
     assert rig.cycle.vehicles.label == ""
-    with pytest.raises(SettingsError, match="no rig 'source', there are: none; name a file of rigs"):
+    with pytest.raises(
+        SettingsError, match="no rig 'source' in the rigs' settings, known: none; give the rigs file"
+    ):
         Plan.load(lab.table, lab.profile(POSE), lab.config)
 
 

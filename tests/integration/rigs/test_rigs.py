@@ -212,7 +212,7 @@ def test_in_lockstep_the_loop_waits_for_its_rigs_and_one_that_dies_stops_what_us
     assert time.monotonic() - begun < 20.0, "nothing stands still"
     assert document["missed"] == 0
     assert document["verdict"] != "pass"
-    assert "lever: nothing new for" in str(document["cause"])
+    assert "lever: no new values for" in str(document["cause"])
     assert ("RUNNING", "STOPPING") in changes(record)
     columns = [f"rig.{rig}.{name}" for rig in ("pedals", "lever") for name in ("present", "delay")]
     pedals, pedals_delay, present, delay = record.matrix(columns).T

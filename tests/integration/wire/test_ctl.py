@@ -265,14 +265,14 @@ def test_command_lines_become_arguments(words: tuple[str, ...], arguments: dict[
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        (("jog", "heave"), "an axis and an amount are due"),
-        (("jog", "up", "5mm"), "axis 'up' is not known"),
+        (("jog", "heave"), "expected an axis and an amount"),
+        (("jog", "up", "5mm"), "axis 'up' is unknown"),
         (("jog", "heave", "5"), "5 has no unit"),
         (("jog", "roll", "5mm"), "'mm' is a unit of length"),
-        (("jog", "--link", "5", "heave", "5mm"), "one amount is due"),
+        (("jog", "--link", "5", "heave", "5mm"), "expected one amount"),
         (("level", "30mm"), "'mm' is a unit of length"),
-        (("level", "30"), "^level: 30 has no unit, a share needs one: 30%$"),
-        (("level", "0.3"), "^level: 0.3 has no unit, a share needs one: 30% or 0.3%$"),
+        (("level", "30"), "^level: 30 has no unit, a ratio needs one: 30%$"),
+        (("level", "0.3"), "^level: 0.3 has no unit, a ratio needs one: 30% or 0.3%$"),
         (("level", "-1%"), "^level: -1% is below 0%; 100% is the profile as written$"),
         (("level", "-1"), "^level: -1 is below 0%"),
         (("load", os.path.dirname(__file__)), "^load: .* is a directory, a profile is a file$"),
@@ -328,7 +328,7 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.Capture
         (("revoke", "nobody"), "'nobody' has no key"),
         (("revoke", "otto", "--role", "rig"), "--role goes with `mastd keys new NAME`"),
         (("server",), "is there already"),
-        (("new",), "a NAME is due"),
+        (("new",), "expected a NAME"),
     ):
         assert main(["keys", *words, "--dir", str(directory)]) == 2
         assert message in capsys.readouterr().err

@@ -138,7 +138,7 @@ def test_keys_drive_the_car_stop_the_table_and_leave(table: Table, drive: Callab
     assert driven.shown().throttle == 0.0, "the foot is taken off"
     assert " 45.0 km/h  lever 2  READY  " in driven.text
     assert (
-        "left; the car coasts to standstill. `mastd ctl release --as anna` lets others drive" in driven.text
+        "quit; the car coasts to standstill. `mastd ctl release --as anna` lets others drive" in driven.text
     )
 
 
@@ -172,7 +172,7 @@ def test_a_gamepad_drives_until_it_is_gone(
     driven.wait(lambda shown: shown.gear == 2, "keys change gears beside a gamepad")
     os.close(device)
     assert driven.end() == 2
-    assert f"--gamepad {pipe}: is gone" in driven.text
+    assert f"--gamepad {pipe}: disconnected" in driven.text
     assert driven.shown().throttle == 0.0
 
 
@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said_in_a_line(
         monkeypatch.setattr(sys, "stdin", nothing)
         assert cli.main(["drive", table.handle.address]) == 2
         told = (
-            "drive: standard input is no terminal; keys drive the car, or stop and leave beside a gamepad\n"
+            "drive: standard input is not a terminal: keys drive the car, or stop and quit with a gamepad\n"
         )
         assert capsys.readouterr().err == told
         assert cli.main(["drive", "--rate", "5", "--map", "gas=1", "--key", "anna.key_secret"]) == 2
@@ -209,7 +209,7 @@ def test_whoever_is_refused_is_told_why_and_has_the_terminal_back(
             told = capsys.readouterr().err
             assert told.startswith(f"no daemon answers at ipc://{tmp_path}/nobody.operators: start")
             assert cli.main(["drive", "--gamepad", "/dev/null"]) == 2
-            assert capsys.readouterr().err.startswith("--gamepad /dev/null: is no joystick device")
+            assert capsys.readouterr().err.startswith("--gamepad /dev/null: is not a joystick device")
             with OperatorClient(table.handle.address, "bert") as bert:
                 assert bert.command("arm").accepted
             assert cli.main(["drive", table.handle.address, "--as", "anna"]) == 1

@@ -288,7 +288,7 @@ def test_a_public_address_without_keys_is_refused_by_a_reload(
         assert (done.returncode, done.stdout) == (1, "")
         (line,) = done.stderr.splitlines()
         assert f"operators' address '{address}': a network address needs keys: " in line
-        assert "the old ones are in force" in line
+        assert "the previous settings remain in force" in line
         assert lab.run("ctl", "status").stdout.startswith("mastd service"), "it serves on"
     finally:
         service.terminate()

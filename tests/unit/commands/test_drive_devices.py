@@ -223,19 +223,19 @@ def test_a_mapping_that_says_nothing_is_refused_all_at_once() -> None:
         mapping_of(["gas=1", "throttle=x", "up=-3", "brake=64", "clutch"])
     lines = str(caught.value).splitlines()
     assert len(lines) == 5
-    assert lines[0].startswith("--map gas=1: 'gas' is not known; axes are steering, throttle, brake, clutch,")
-    assert lines[1].startswith("--map throttle=x: due is throttle=NUMBER from 0 to 63, or throttle=-NUMBER")
-    assert lines[2] == "--map up=-3: due is up=NUMBER from 0 to 63"
+    assert lines[0].startswith("--map gas=1: 'gas' is unknown; axes: steering, throttle, brake, clutch,")
+    assert lines[1].startswith("--map throttle=x: expected throttle=NUMBER from 0 to 63, or throttle=-NUMBER")
+    assert lines[2] == "--map up=-3: expected up=NUMBER from 0 to 63"
 
 
 def test_what_is_no_device_is_refused_with_the_place_where_one_is(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"")
     for path, reason in (
-        (tmp_path / "js0", "No such file or directory; plug it in, it is usually /dev/input/js0"),
-        (file, "is no joystick device; it is usually /dev/input/js0"),
-        (Path("/dev/null"), "is no joystick device; it is usually /dev/input/js0"),
-        (tmp_path, "is no joystick device; it is usually /dev/input/js0"),
+        (tmp_path / "js0", "No such file or directory; connect it, usually /dev/input/js0"),
+        (file, "is not a joystick device; usually /dev/input/js0"),
+        (Path("/dev/null"), "is not a joystick device; usually /dev/input/js0"),
+        (tmp_path, "is not a joystick device; usually /dev/input/js0"),
     ):
         with pytest.raises(UsageError) as caught:
             Device(str(path))

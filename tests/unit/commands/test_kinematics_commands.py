@@ -108,8 +108,8 @@ def test_a_row_without_a_pose_leaves_its_cells_empty(tmp_path: Path) -> None:
     [
         (["ik", "5", "1mm"], "x: 5 has no unit"),
         (["ik", "5deg"], "'deg' is a unit of angle"),
-        (["ik"], "0 quantities given, 6 quantities are due"),
-        (["fk", "1.2m"], "1 quantities given, 7 quantities are due"),
+        (["ik"], "0 quantities given, 6 quantities expected"),
+        (["fk", "1.2m"], "1 quantities given, 7 quantities expected"),
         (["fk", *["1.2m"] * 6, "nan m"], "length_7: 'nan m' is not finite"),
         (["ik", "1mm", "--in", "x.csv"], "not both"),
         (["ik", "--in", "missing.csv"], "missing.csv: cannot be read"),

@@ -210,7 +210,7 @@ def test_check_examines_the_sine_as_large_as_its_correction_may_make_it(table: T
 
 
 def test_what_is_too_fast_to_be_corrected_is_refused() -> None:
-    with pytest.raises(SettingsError, match="90 Hz is too high, sines of up to 80 Hz are corrected"):
+    with pytest.raises(SettingsError, match="90 Hz is too high: correction is available up to 80 Hz"):
         load_text(
             PROFILE.replace("5 Hz", "90 Hz").replace("DURATION", "4 s").replace("BOUND", "10 %"),
             "p.yaml",

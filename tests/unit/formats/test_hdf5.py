@@ -87,8 +87,8 @@ def test_a_mat_file_of_matlab(path: Path) -> None:
     assert np.array_equal(series.matrix(), np.column_stack([table, table[:, 0]]))
     assert read.notes == {"run/fs": "200.0", "run/site": "Prüfstand"}
     assert read.warnings == (
-        "/run/t: times that state no unit",
-        "not read, no series of numbers: 1 (cells)",
+        "/run/t: times without a unit",
+        "not read (no numeric series): 1 (cells)",
     )
 
 
@@ -169,11 +169,11 @@ def _unknown_filter(group: h5py.Group, _: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (_external_link, r"/s/x is a link to the file '.*': others are not opened"),
-        (_external_values, r"the values of /s/x are in other files: those are not opened"),
-        (_virtual, r"the values of /s/x are in other files: those are not opened"),
-        (_bomb, r"declares 10000000000\d\d values, 8000000 MB: a file of this size may hold 64 MB"),
-        (_unknown_filter, r"/s/x is packed by the filter 32015 \(.*\), which is not available"),
+        (_external_link, r"/s/x is a link to the file '.*': external files are not opened"),
+        (_external_values, r"the values of /s/x are in external files, which are not opened"),
+        (_virtual, r"the values of /s/x are in external files, which are not opened"),
+        (_bomb, r"declares 10000000000\d\d values, 8000000 MB: maximum for a file of this size 64 MB"),
+        (_unknown_filter, r"/s/x is compressed with the filter 32015 \(.*\), which is not available"),
     ],
 )
 @pytest.mark.parametrize("own", [False, True])
@@ -209,7 +209,7 @@ def test_a_file_that_its_writer_never_closed(path: Path) -> None:
     subprocess.run([sys.executable, "-c", program, str(path)], check=True)
     read = hdf5.read(path)
     assert read.channels[0].values.tolist() == list(range(150))
-    assert read.warnings == ("its writer has not closed the file: what was flushed is read",)
+    assert read.warnings == ("the file was not closed by its writer: only flushed data are read",)
 
 
 @pytest.mark.parametrize("kept", [0.1, 0.5, 0.99])

@@ -114,7 +114,7 @@ def test_files_of_every_version(tmp_path: Path, version: str, compression: int, 
     assert uneven.step is None
     assert np.array_equal(uneven.axis_values(), (np.arange(30) * 0.004) ** 2)
     assert read.notes["MDF version"] == version
-    assert read.warnings == ("not read, no plain numbers: 1 channel",)
+    assert read.warnings == ("not read (not numeric): 1 channel",)
 
 
 def test_values_marked_invalid_are_nan(path: Path) -> None:
@@ -124,7 +124,7 @@ def test_values_marked_invalid_are_nan(path: Path) -> None:
         mdf.save(path)
     read = mdf4.read(path)
     assert np.array_equal(np.isnan(read.channels[0].values), invalid)
-    assert read.warnings == ("x: 4 values are marked invalid, they are NaN",)
+    assert read.warnings == ("x: 4 values are marked invalid: read as NaN",)
 
 
 def test_a_group_without_master_has_no_step(path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_group_without_master_has_no_step(path: Path) -> None:
     ("series", "text"),
     [
         (Series((), 0.1), "no channel group without channels"),
-        (series_of(np.ones((3, 1)), None), "the step is not known: it must be given"),
+        (series_of(np.ones((3, 1)), None), "the step is unknown: give it"),
         (
             Series((Channel("x", "", np.ones(3)),), 0.1, axis_unit="furlong"),
             "axes in s, rad, m, or without a unit, not in 'furlong'",
@@ -205,7 +205,7 @@ def test_of_a_file_that_was_not_finalised_whole_records_are_read(path: Path) -> 
     parts.not_finalised(0b101)
     read = parts.read()
     assert read.channels[0].values.tolist() == list(range(30))
-    assert read.warnings[0] == "the file was not finalised by its writer: what is whole of it is read"
+    assert read.warnings[0] == "the file was not finalised by its writer: complete parts are read"
 
 
 @pytest.mark.evidence
@@ -223,5 +223,7 @@ def test_a_bomb_of_zeros_is_refused(path: Path) -> None:
         mdf.append(asammdf.Signal(np.zeros(5_000_000, np.uint8), np.zeros(5_000_000), name="x"))
         mdf.save(path, compression=2)
     assert path.stat().st_size < 64_000
-    with pytest.raises(FormatError, match="declares 10000000 values, 80 MB: a file of this size may hold 64"):
+    with pytest.raises(
+        FormatError, match="declares 10000000 values, 80 MB: maximum for a file of this size 64"
+    ):
         mdf4.read(path)

@@ -48,12 +48,12 @@ def test_arrays_come_back_as_they_were_and_may_be_changed(sandbox: Sandbox, path
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        ("crash", "{path}: damaged: numpy crashes on it (Segmentation fault)"),
-        ("abort", "{path}: damaged: numpy crashes on it (Aborted)"),
+        ("crash", "{path}: damaged: numpy crashes (Segmentation fault)"),
+        ("abort", "{path}: damaged: numpy crashes (Aborted)"),
         ("spin", "{path}: damaged: numpy cannot read it in 1.0 s"),
-        ("grow", "{path}: damaged: to read it, numpy needs more than 200 MB"),
+        ("grow", "{path}: damaged: numpy needs more than 200 MB"),
         ("fill_disk", "{path}: damaged: [Errno 27] File too large"),
-        ("leave", "{path}: damaged: numpy ends on it with code 7"),
+        ("leave", "{path}: damaged: numpy ends with code 7"),
         ("refuse", "{path}:3: no number"),
         ("stumble", "{path}: damaged: division by zero"),
     ],
@@ -78,7 +78,7 @@ def test_what_a_library_prints_is_not_seen_and_what_it_warns_of_is_a_warning(
 
 
 def test_temporary_files_of_a_library_that_crashes_are_removed(sandbox: Sandbox, path: Path) -> None:
-    with pytest.raises(FormatError, match="crashes on it"):
+    with pytest.raises(FormatError, match="crashes"):
         sandbox.call("leave_files", path)
     left = Path(path.with_suffix(".told").read_text(encoding="utf-8"))
     assert not left.parent.exists()
@@ -86,13 +86,13 @@ def test_temporary_files_of_a_library_that_crashes_are_removed(sandbox: Sandbox,
 
 @pytest.mark.parametrize("name", ["missing", "."])
 def test_what_is_no_file_is_refused(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
-    with pytest.raises(FormatError, match=r"cannot be read: No such file|is no file"):
+    with pytest.raises(FormatError, match=r"cannot be read: No such file|is not a file"):
         sandbox.call("bytes_of", tmp_path / name)
 
 
 def test_a_pipe_is_not_waited_for(sandbox: Sandbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FormatError, match="is no file"):
+    with pytest.raises(FormatError, match="is not a file"):
         sandbox.call("bytes_of", tmp_path / "pipe")
 
 

@@ -122,7 +122,7 @@ def test_a_driven_vehicle_takes_what_a_rig_gives_its_wheels() -> None:
     [
         ("wheel_torque.fx", "rig box: wheel_torque.fx: benchmark sedan: no wheel 'fx', "),
         ("damper_force.3l", "rig box: damper_force.3l: benchmark sedan: no wheel '3l', "),
-        ("throttle", "rig box: throttle: benchmark sedan stands on the table, nobody drives it"),
+        ("throttle", "rig box: throttle: benchmark sedan is on the table: it has no driver"),
     ],
 )
 def test_what_a_vehicle_on_the_table_cannot_take_is_refused_in_a_line(channel: str, text: str) -> None:
@@ -148,7 +148,7 @@ def test_two_rigs_do_not_give_the_same_and_all_problems_are_told() -> None:
         on_table().bind_signals([first, second])
     lines = str(refused.value).splitlines()
     assert len(lines) == 2
-    assert lines[1] == "rig right: wheel_torque.fl: rig left gives it too; leave it to one of them"
+    assert lines[1] == "rig right: wheel_torque.fl: rig left also drives it; keep only one of them"
 
 
 def test_rigs_of_other_kinds_are_passed_over() -> None:
@@ -160,7 +160,7 @@ def test_rigs_of_other_kinds_are_passed_over() -> None:
 
 def test_hands_of_a_rig_need_an_operator_to_drive() -> None:
     vehicle = on_road(operator=False)
-    with pytest.raises(UsageError, match="rig pedals: brake: sedan drives by itself; take `driver: "):
+    with pytest.raises(UsageError, match="rig pedals: brake: sedan has a scripted driver; set `driver: "):
         vehicle.bind_signals([rig("pedals", brake=0.0)])
     vehicle.bind_signals([rig("dampers", damper_force__fl=0.0)])
 

@@ -24,7 +24,7 @@ def test_a_plant_has_one_daemon_which_a_second_one_is_told_of() -> None:
     with (
         plant_lock("ipc:///plant"),
         plant_lock("ipc:///another"),
-        pytest.raises(UsageError, match=f"driven by the daemon with process id {os.getpid()}"),
+        pytest.raises(UsageError, match=f"in use by the daemon with process id {os.getpid()}"),
         plant_lock("ipc:///plant"),
     ):
         pass
@@ -40,7 +40,7 @@ def test_the_plant_of_the_service_is_seen_by_other_users(
         (name,) = (path.name for path in runtime_directory().glob("plant-*.lock"))
     with (
         lock.held(tmp_path / name, "4711"),
-        pytest.raises(UsageError, match="driven by the service with process id 4711; use `mastd ctl`"),
+        pytest.raises(UsageError, match="in use by the service with process id 4711; use `mastd ctl`"),
         plant_lock("ipc:///plant"),
     ):
         pass

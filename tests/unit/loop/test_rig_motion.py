@@ -238,9 +238,11 @@ def _turn(roll: float, pitch: float, yaw: float) -> FloatArray:
 
 def test_a_rig_that_is_not_there_or_of_another_kind_is_refused() -> None:
     drive, _ = pose_drive()
-    with pytest.raises(UsageError, match="uses rig source, the daemon's rigs are: car, pedals"):
+    with pytest.raises(UsageError, match="uses rig source, the daemon's settings name: car, pedals"):
         drive.bind({"car": joined("car", "vehicle"), "pedals": joined("pedals", "seat")})
-    with pytest.raises(UsageError, match="rig source as one of kind pose, here it is of kind seat"):
+    with pytest.raises(
+        UsageError, match="rig source as kind pose, in the daemon's settings it is of kind seat"
+    ):
         drive.bind({"source": joined("source", "seat")})
 
 

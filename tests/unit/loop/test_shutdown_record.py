@@ -38,11 +38,11 @@ def noted(directory: Path, result: str, code: str, status: str, cause: str = "")
 @pytest.mark.parametrize(
     ("result", "code", "status", "words"),
     [
-        ("watchdog", "dumped", "ABRT", "watchdog: the loop stood still, and the drive let the table down"),
+        ("watchdog", "dumped", "ABRT", "watchdog: the loop was stuck, and the drive lowered the table"),
         ("signal", "killed", "KILL", "killed by signal KILL"),
         ("core-dump", "dumped", "SEGV", "crashed by signal SEGV"),
-        ("timeout", "killed", "KILL", "did not start or end in time"),
-        ("oom-kill", "killed", "KILL", "no memory left"),
+        ("timeout", "killed", "KILL", "start or stop timed out"),
+        ("oom-kill", "killed", "KILL", "out of memory"),
         ("exit-code", "exited", "1", "unexpected error (exit code 1)"),
         ("exit-code", "exited", "3", "with a fault: drive connection lost: no sample for 2.00 s"),
         ("a-new-kind", "exited", "9", "a-new-kind"),
@@ -66,7 +66,7 @@ def test_without_a_service_manager_what_was_left_behind_tells(tmp_path: Path) ->
     left = json.loads((tmp_path / RUNNING_FILE).read_text())
     second = ShutdownRecord(tmp_path).last
     assert second is not None
-    assert second.text.endswith("without a word: it was killed")
+    assert second.text.endswith("without notice: it was killed")
     (tmp_path / RUNNING_FILE).write_text(json.dumps({**left, "boot_id": "another"}))
     third = ShutdownRecord(tmp_path)
     assert third.last is not None
@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_is_told_by_one_line(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
     ShutdownRecord(place / "below").end("a fault")
-    with pytest.raises(UsageError, match="cannot be noted"):
+    with pytest.raises(UsageError, match="cannot be written"):
         note_shutdown(place / "below", {"SERVICE_RESULT": "watchdog"})
 
 

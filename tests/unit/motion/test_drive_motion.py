@@ -118,8 +118,8 @@ HEAVE = "channels: {heave: {}}"
         (bump(500, 0.01) + 0.003, 1e-3, "m", "heave", HEAVE, "begins 3 mm from neutral, at"),
         (bump(500, 0.01)[:400], 1e-3, "m", "heave", HEAVE, "heave ends"),
         (np.linspace(0, 0.01, 500), 1e-3, "m", "heave", HEAVE, "begins 0 mm from neutral, at 20"),
-        (bump(500, 0.01), 5e-4, "m", "heave", HEAVE, "0.5 ms, a drive has one a millisecond at most"),
-        (bump(500, 0.01), 1e-3, "m/s2", "heave", HEAVE, "holds acceleration, a drive holds displacements"),
+        (bump(500, 0.01), 5e-4, "m", "heave", HEAVE, "0.5 ms, a drive allows one per millisecond at most"),
+        (bump(500, 0.01), 1e-3, "m/s2", "heave", HEAVE, "contains acceleration, a drive needs displacements"),
         (bump(500, 0.01), 1e-3, "m", "heave", "", "no channel 'surge', there are 'heave'"),
     ],
 )
@@ -147,5 +147,5 @@ def test_what_is_no_drive_is_refused_in_one_line(
 
 def test_a_drive_without_axes_is_refused(tmp_path: Path) -> None:
     rsp(tmp_path, bump(500, 0.01))
-    with pytest.raises(SettingsError, match="no axis named"):
+    with pytest.raises(SettingsError, match="no axis given"):
         profile(tmp_path, f"{{kind: drive, file: drive.rsp, {BAND}, channels: {{}}}}")

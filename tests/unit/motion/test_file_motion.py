@@ -204,15 +204,18 @@ def test_channels_of_other_quantities_units_and_numbers(tmp_path: Path, table: T
     [
         (
             tell(channels="a: {at: [1 m, 0 m, 0 m], along: z}, b: {at: [2 m, 0 m, 0 m], along: z}"),
-            "segments[0].axes: 3 axes cannot be told from 2 channels",
+            "segments[0].axes: 3 axes cannot be determined from 2 channels",
         ),
-        (tell("[heave, heave]"), "segments[0].axes[1]: heave is named twice"),
-        (tell("[heave, up]"), "segments[0].axes[1]: 'up' is not one of surge, sway, heave"),
+        (tell("[heave, heave]"), "segments[0].axes[1]: heave is listed twice"),
+        (tell("[heave, up]"), "segments[0].axes[1]: 'up': expected one of surge, sway, heave"),
         (tell(channels="a: {at: [1 m, 0 m], along: z}"), "channels.a.at[2]: the list has no item 3"),
         (tell(channels="a: {at: [1 m, 0 m, 0 m], along: up}"), "segments[0].channels.a.along: 'up' is not"),
-        (tell(channels="1: {at: [1 m, 0 m, 0 m], along: z}"), "a key must be a name, not '1'; in quotes it"),
+        (
+            tell(channels="1: {at: [1 m, 0 m, 0 m], along: z}"),
+            "a key must be a name, not '1'; put it in quotes",
+        ),
         (tell(more=", stroke: 4 mm, length_scale: 0.5"), "length_scale: give either stroke or length_scale"),
-        (tell(more=", length_scale: 150 %"), "length_scale: 150 % is out of range, it must be at most"),
+        (tell(more=", length_scale: 150 %"), "length_scale: 150 % is out of range: must be at most"),
     ],
 )
 def test_refusals_of_the_text(tmp_path: Path, segment: str, said: str) -> None:
@@ -239,7 +242,7 @@ def test_points_that_cannot_tell_the_axes_apart(
 ) -> None:
     """Points in line, or the same point twice, are refused in one line with the condition number."""
     rsp(tmp_path / "road.rsp", [("a", "m/s2", TIMES), ("b", "m/s2", TIMES)])
-    with pytest.raises(SettingsError, match=r"do not tell .* apart \(condition number") as caught:
+    with pytest.raises(SettingsError, match=r"do not determine .* \(condition number") as caught:
         program(profile(tmp_path, tell(axes, channels=channels)), table)
     assert len(caught.value.problems) == 1
 
@@ -253,10 +256,15 @@ def test_points_that_cannot_tell_the_axes_apart(
         ("", "", "heave", "heave.rsp: heave: states no unit: write it, for instance unit: m/s2"),
         ("", "", "yaw", "heave: states no unit: write it, for instance unit: deg/s2"),
         ("g", ", unit: mm/s2", "heave", "states the unit 'g', given is 'mm/s2'"),
-        ("furlong", "", "heave", "the unit 'furlong' is not known, m/s2 would be"),
-        ("kN", "", "heave", "holds force, acceleration, velocity or length is due along an axis"),
-        ("g", "", "roll", "holds acceleration, angular acceleration, angular velocity or angle is due about"),
-        ("rad", "", "sway", "holds angle, acceleration, velocity or length is due along an axis"),
+        ("furlong", "", "heave", "unknown unit 'furlong', expected for instance m/s2"),
+        ("kN", "", "heave", "contains force, expected acceleration, velocity or length along an axis"),
+        (
+            "g",
+            "",
+            "roll",
+            "contains acceleration, expected angular acceleration, angular velocity or angle about",
+        ),
+        ("rad", "", "sway", "contains angle, expected acceleration, velocity or length along an axis"),
         ("V", "", "heave", "holds values in V"),
         ("g", ", step: 5 ms", "heave", "states a step of 0.00390625 s, given is 0.005 s"),
         ("g", ", channel: 2", "heave", "no channel '2', there are 'heave'"),
@@ -332,7 +340,7 @@ def test_a_scale_beyond_all_tables_is_refused(tmp_path: Path, table: TableSettin
         f"{name}: {{at: [{x} m, {y} m, 0 m], along: z, scale: 1e300}}"
         for name, x, y in (("lf", 1, 1), ("rf", 1, -1), ("lr", -1, 1))
     )
-    with pytest.raises(SettingsError, match="are no motion of a table"):
+    with pytest.raises(SettingsError, match="are implausible for a table"):
         program(profile(tmp_path, tell(channels=keys)), table)
 
 
@@ -374,7 +382,7 @@ def test_files_are_placed_by_the_start_times_that_they_state() -> None:
         ("2011-03-11T14:46:20.25", 0.0), ("2011-03-11T14:46:20", 0.5), ("2011-03-11T14:46:21", 0)
     )
     assert placed == pytest.approx([0.0, 0.25, 0.75], abs=1e-9)
-    assert how == "by the start times that the files state"
+    assert how == "aligned by the start times in the files"
     placed, _ = starts(("2011-03-11T05:46:20Z", 0.0), ("2011-03-11T14:46:18+09:00", 0.0))
     assert placed == pytest.approx([2.0, 0.0], abs=1e-9)
     for other in (None, "about noon", "2011-03-11T14:46:20Z"):
@@ -404,7 +412,7 @@ def test_a_part_of_the_files_is_played() -> None:
     assert (first.start, len(first.values), first.values[0]) == (0.0, 769, 2.0)
     assert second.start == pytest.approx(0.02)
     assert second.end <= 3.0 < second.end + second.step
-    with pytest.raises(FormatError, match=r"goes from 0 s to 9\.99.* s, nothing of it lies between start"):
+    with pytest.raises(FormatError, match=r"goes from 0 s to 9\.99.* s, no part of it is between start"):
         part_of(placed, 9.99, None)
     with pytest.raises(FormatError, match="at most 1800 s: write a part"):
         part_of([files.source("f", "a", None, None, 1.0, angular=False), *placed_late(files)], 0.0, None)
@@ -448,7 +456,7 @@ def test_components_that_began_at_other_times(tmp_path: Path, capsys: pytest.Cap
     assert main(["check", str(path)]) == 0
     text = capsys.readouterr().out
     assert "every 3.90625 ms, 12.25 s after the first\n" in text
-    assert "segments[0]: by the start times that the files state" in text
+    assert "segments[0]: aligned by the start times in the files" in text
     assert f"warning: {tmp_path}/early.NS: values have a constant offset of 3 gal" in text
     motion = program(load(path, ProfileSettings), load(find("table", "table"), TableSettings))
     surge, sway = motion.blocks[0].samples[:, :2].T
@@ -548,11 +556,11 @@ def test_check_says_what_was_changed(tmp_path: Path, table: TableSettings) -> No
     text = result.text()
     for said in (
         "segments[0]: heave: heave.rsp, heave: acceleration, 9.996 s, every 3.90625 ms",
-        "m/s2 per s) taken off, ends tapered over 0.2 s, 6 s of rest put around; ",
-        "of its energy lay outside 1 to 20 Hz",
-        "peaks, integrated as it stands -> corrected: 1",
+        "m/s2 per s) removed, ends tapered over 0.2 s, 6 s of rest added at both ends; ",
+        "of its energy was outside 1 to 20 Hz",
+        "peaks, integrated uncorrected -> corrected: 1",
         "accelerations x 1, frequencies x 1/sqrt(S): S = 0.49, sqrt(S) = 0.7",
-        "9.996 s of the file take 6.997 s, its band of 1 to 20 Hz is played as 1.429 to 28.57 Hz",
+        "9.996 s of the file take 6.997 s, its band of 1 to 20 Hz runs as 1.429 to 28.57 Hz",
     ):
         assert said in text
     document: dict[str, Any] = json.loads(json.dumps(result.document(), allow_nan=False))
@@ -585,7 +593,7 @@ def test_check_says_what_no_motion_can_follow(tmp_path: Path, capsys: pytest.Cap
     assert main(["check", str(path)]) == 0
     text = capsys.readouterr().out
     assert "heave, roll, pitch from 4 channels by least squares, condition number" in text
-    assert "what this motion leaves of each channel's rms: lf " in text
+    assert "residual of each channel's rms: lf " in text
 
 
 def test_files_that_a_profile_names(tmp_path: Path) -> None:

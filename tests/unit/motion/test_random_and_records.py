@@ -191,7 +191,7 @@ def test_records_of_any_step_and_start_are_not_moved_against_each_other(
 
 @pytest.mark.parametrize(("frequency", "spacing"), [(1200.0, SPACING), (1200.0, 4e-3), (470.0, 4e-3)])
 def test_a_line_above_the_knots_rate_leaves_no_trace(frequency: float, spacing: float) -> None:
-    """A record at 5 kHz with a line at 1.2 kHz is played as the same record without the line.
+    """A record at 5 kHz with a line at 1.2 kHz runs as the same record without the line.
 
     Taken every 1 ms the line would lie at 200 Hz; every 4 ms, at a length scale of 1/16, at 50 Hz, and one of
     470 Hz at 30 Hz. It is so strong that what the band-pass leaves of it would be seen there.

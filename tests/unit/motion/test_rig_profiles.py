@@ -64,27 +64,27 @@ def read(text: str) -> ProfileSettings:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (STREAM + SEGMENTS, "segments: in mode stream a rig makes the motion, leave segments out"),
+        (STREAM + SEGMENTS, "segments: in mode stream a rig generates the motion: remove segments"),
         ("name: x\nmode: stream\n", "stream is missing: mode stream needs this group"),
         (
             STREAM.replace("mode: stream", "mode: segments") + SEGMENTS,
             "stream: is for mode: stream, this profile plays its segments",
         ),
-        (STREAM.replace(HEAVE, ""), "stream: no axis named, give a box to one or more of surge"),
+        (STREAM.replace(HEAVE, ""), "stream: no axis given: expected limits for one or more of surge"),
         (
             STREAM.replace("160 m/s3", "40 m/s3"),
             "stream.heave.jerk: is 40 m/s3, too little to follow at the bandwidth of 10 Hz: at least 157.1",
         ),
         (STREAM.replace("25 mm", "25"), "stream.heave.travel: 25 has no unit"),
-        (STREAM.replace("kind: pose", "kind: pos"), "'pos' is not one of pose, seat, did you mean 'pose'"),
+        (STREAM.replace("kind: pose", "kind: pos"), "'pos': expected one of pose, seat, did you mean 'pose'"),
         (STREAM.replace("rig: source", "rig: The Source"), "stream.rig: The Source does not have the form"),
         (STREAM.replace("  heave:", "  heaf:"), "stream.heaf: unknown key 'heaf', did you mean 'heave'"),
         (
             STREAM + f"payload: {{kind: rig, rig: car, {BODY}}}\n",
-            "stream: while a rig makes the motion the table carries a rigid payload, or none",
+            "stream: in mode stream the payload must be rigid or none",
         ),
         (EXTERNAL.replace("rig: car, ", ""), "payload.rig: key 'rig' is missing"),
-        (EXTERNAL.replace("[pedals]", "[pedals, ecu, pedals]"), "rigs[2]: pedals stands there twice"),
+        (EXTERNAL.replace("[pedals]", "[pedals, ecu, pedals]"), "rigs[2]: pedals is listed twice"),
         (
             EXTERNAL.replace("[pedals]", "[a, b, c, d, e, f, g, h, i]"),
             "rigs: 9 items, there must be at most 8",
@@ -115,17 +115,16 @@ def test_a_rig_of_another_kind_or_none_is_told_with_both() -> None:
         "rigs.yaml",
         RigsSettings,
     )
-    assert rigs_problems(read(STREAM), rigs) == [
-        "stream.rig: rig source is of kind seat, one of kind pose is due here"
-    ]
+    assert rigs_problems(read(STREAM), rigs) == ["stream.rig: rig source is of kind seat, expected kind pose"]
     assert rigs_problems(read(EXTERNAL), rigs) == [
-        "rigs[0]: rig pedals is of kind pose, one of kind signals is due here"
+        "rigs[0]: rig pedals is of kind pose, expected kind signals"
     ]
     assert rigs_problems(read(SEAT), rigs) == [
         "stream.rig: the rigs' settings have no rig 'simulator', there are: source, car, pedals"
     ]
     assert rigs_problems(read(EXTERNAL), RigsSettings())[1].endswith(
-        "no rig 'car', there are: none; name a file of rigs by --rigs, or in the daemon's settings"
+        "no rig 'car' in the rigs' settings, known: none; give the rigs file with --rigs or in the "
+        "daemon's settings"
     )
 
 
@@ -214,7 +213,7 @@ def test_a_bandwidth_that_the_rate_does_not_carry_is_refused() -> None:
         STREAM.replace("  duration", "  bandwidth: 20 Hz\n  duration").replace("160 m/s3", "400 m/s3")
     )
     assert driven_vehicle(wide, PERIOD) is not None
-    with pytest.raises(MastdError, match=r"stream\.bandwidth: 20 Hz cannot be followed at a rate of 100 Hz"):
+    with pytest.raises(MastdError, match=r"stream\.bandwidth: 20 Hz is too high for a rate of 100 Hz"):
         driven_vehicle(wide, 1e-2)
 
 

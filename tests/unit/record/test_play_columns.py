@@ -84,5 +84,5 @@ def test_a_play_that_was_held_or_not_finished_is_refused() -> None:
     with pytest.raises(FormatError, match="held or slowed down"):
         on_time(columns, times)
     columns, times = frames()
-    with pytest.raises(FormatError, match="did not play to its end"):
+    with pytest.raises(FormatError, match="did not run to its end"):
         on_time({name: values[:1500] for name, values in columns.items()}, times[:1500])

@@ -145,7 +145,7 @@ def test_a_road_is_put_where_the_car_is() -> None:
     ("line", "across", "heights", "told"),
     [
         (CIRCLE[:1], ACROSS, np.zeros((1, 6)), "two or more along and across"),
-        (CIRCLE, ACROSS[::-1], np.zeros((200, 6)), "must rise"),
+        (CIRCLE, ACROSS[::-1], np.zeros((200, 6)), "must increase"),
         (CIRCLE, ACROSS, np.full((200, 6), math.nan), "finite"),
         (CIRCLE, 15.0 * ACROSS, np.zeros((200, 6)), "u = 10.5 m: a radius of 40 m is too small for edges"),
     ],

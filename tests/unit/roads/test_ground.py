@@ -250,14 +250,14 @@ def test_what_is_no_ground_is_refused() -> None:
     with pytest.raises(ValueError, match="face up"):
         Ground.plane(np.zeros(3), np.diag([1.0, -1.0, -1.0]))
     for height in (0.0, -0.1, 0.3, math.nan):
-        with pytest.raises(ValueError, match=r"below the radius of the wheel, 0\.3 m"):
+        with pytest.raises(ValueError, match=r"below the wheel radius, 0\.3 m"):
             Ground.kerb(5.0, height, 0.3)
-    with pytest.raises(ValueError, match="not shorter than 0 m"):
+    with pytest.raises(ValueError, match="not be shorter than 0 m"):
         Ground.kerb(5.0, 0.1, 0.3, -1.0)
     for factor in (0.0, -0.5, math.nan, math.inf):
         with pytest.raises(ValueError, match="factors above 0"):
             Ground.flat().with_friction(1.0, factor)
     with pytest.raises(ValueError, match="not after the start"):
         Ground.flat().with_friction(1.0, 0.5, 10.0, 10.0)
-    with pytest.raises(ValueError, match="halves above 0"):
+    with pytest.raises(ValueError, match="half extents above 0"):
         Ground.flat().with_extent(2.5, math.nan)

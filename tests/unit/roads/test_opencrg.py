@@ -131,9 +131,12 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"data": "\n".join(cells(Z).split("\n")[:6])}, "6 lines of data, due are 9 for 9 rows of 4 columns"),
-        ({"data": cells(Z)[:-6]}, ":27: 35 characters, due are 4 numbers of 10"),
-        ({"data": cells(Z) + cells(Z[:1])}, "10 lines of data, due are 9"),
+        (
+            {"data": "\n".join(cells(Z).split("\n")[:6])},
+            "6 lines of data, expected 9 for 9 rows of 4 columns",
+        ),
+        ({"data": cells(Z)[:-6]}, ":27: 35 characters, expected 4 numbers of 10"),
+        ({"data": cells(Z) + cells(Z[:1])}, "10 lines of data, expected 9"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "   0,03120")}, ":21:11: '0,03120' is not a finite"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "       inf")}, "'inf' is not a finite number"),
         ({"data": cells(Z).replace(f"{Z[2, 1]:10.5f}", "     1_000")}, "'1_000' is not a finite number"),
@@ -142,27 +145,36 @@ INCREMENT_OF_V = "LONG_SECTION_V_INCREMENT = 1.0\n"
         ({"data": cells(holed((4, 1)))}, "data row 5, u = 2 m, v = -0.5 m: no finite number, which without"),
         (
             {"data": cells(holed(*((4, k) for k in range(4))))},
-            "v = -1.5 m: no finite number, and none beside",
+            "v = -1.5 m: no finite number, and no neighbour",
         ),
-        ({"coding": "KRBI", "data": BINARY[:-1]}, "143 bytes of data, due are 9 rows x 4 columns x 4 = 144"),
-        ({"coding": "KDBI", "data": BINARY}, "due are 9 rows x 4 columns x 8 = 288, or 320 in records of 80"),
+        ({"coding": "KRBI", "data": BINARY[:-1]}, "143 bytes of data, expected 9 rows x 4 columns x 4 = 144"),
+        (
+            {"coding": "KDBI", "data": BINARY},
+            "expected 9 rows x 4 columns x 8 = 288, or 320 in records of 80",
+        ),
         (
             {"coding": "KRBI", "road": ROAD[27:] + RANGE, "data": BINARY},
-            "END_U is missing, which binary data need",
+            "END_U is missing (required for binary data)",
         ),
         ({"coding": "KRBI", "data": np.full((9, 4), np.inf, ">f4").tobytes()}, "data row 1, long section 1"),
-        ({"coding": "XYZW"}, "format 'XYZW' is none of LRFI, LDFI, KRBI, KDBI"),
-        ({"channels": SECTIONS.replace("3,m", "3,mm")}, ":15: long section 3: unit 'mm', due is m"),
-        ({"channels": "D:reference line phi,deg\n" + SECTIONS}, "reference line phi: unit 'deg', due is rad"),
-        ({"channels": "D:colour,m\n" + SECTIONS}, "channel 'colour' is not known"),
+        ({"coding": "XYZW"}, "format 'XYZW': expected one of LRFI, LDFI, KRBI, KDBI"),
+        ({"channels": SECTIONS.replace("3,m", "3,mm")}, ":15: long section 3: unit 'mm', expected m"),
+        (
+            {"channels": "D:reference line phi,deg\n" + SECTIONS},
+            "reference line phi: unit 'deg', expected rad",
+        ),
+        ({"channels": "D:colour,m\n" + SECTIONS}, "channel 'colour' is unknown"),
         ({"channels": "D:long section 1,m\n"}, "two long sections or more"),
         ({"road": ROAD.replace("4.0", "4.2") + RANGE}, "u from 0 to 4.2 m is 8.4 increments of 0.5 m"),
         ({"road": ROAD.replace("0.5", "-0.5") + RANGE}, "REFERENCE_LINE_INCREMENT is missing, or not above"),
         ({"road": ROAD.replace("= 0.5", "= half") + RANGE}, ":6: REFERENCE_LINE_INCREMENT: 'half' is not a"),
-        ({"road": ROAD.replace("= 1.0", "= 0.5") + RANGE}, "4 long sections, due are 7 from v = -1.5 to 1.5"),
+        (
+            {"road": ROAD.replace("= 1.0", "= 0.5") + RANGE},
+            "4 long sections, expected 7 from v = -1.5 to 1.5",
+        ),
         ({"road": ROAD.replace(INCREMENT_OF_V, "") + RANGE}, "LONG_SECTION_V_INCREMENT is missing"),
-        ({"more": "$ROAD_CRG_FILE\nother.crg\n$\n"}, "$ROAD_CRG_FILE beside a road of the file's own"),
-        ({"road": ROAD.replace("4.0", "0.5") + RANGE, "data": cells(Z)}, "9 lines of data, due are 2"),
+        ({"more": "$ROAD_CRG_FILE\nother.crg\n$\n"}, "$ROAD_CRG_FILE in addition to the file's own road"),
+        ({"road": ROAD.replace("4.0", "0.5") + RANGE, "data": cells(Z)}, "9 lines of data, expected 2"),
     ],
 )
 def test_a_file_that_is_no_whole_road_is_refused(
@@ -177,7 +189,7 @@ def test_a_file_that_is_no_whole_road_is_refused(
 
 def test_v_that_does_not_rise_is_refused(tmp_path: Path) -> None:
     named = "".join(f"D:long section at v = {v},m\n" for v in (-1.5, 0.5, 0.5, 1.5))
-    with pytest.raises(FormatError, match="v must rise"):
+    with pytest.raises(FormatError, match="v must increase"):
         Ground.crg(crg(tmp_path / "road.crg", road=ROAD, channels=named))
 
 

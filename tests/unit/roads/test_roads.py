@@ -64,9 +64,9 @@ def test_seed_and_offset() -> None:
 
 def test_a_band_without_lines_is_refused() -> None:
     """A road too short for its band, and points too few for it, are errors."""
-    with pytest.raises(ValueError, match="holds no wave"):
+    with pytest.raises(ValueError, match="contains no wave"):
         random_road("A", (0.011, 0.019), 1.8, 50.0, [1])
-    with pytest.raises(ValueError, match="cannot hold"):
+    with pytest.raises(ValueError, match="are too few"):
         random_road("A", (0.1, 2.0), 1.8, 100.0, [1]).one_period(300, 0.0)
 
 

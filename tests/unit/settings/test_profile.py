@@ -48,7 +48,7 @@ def test_starter_profiles_compile(table: TableSettings, name: str) -> None:
     [
         (
             "- {kind: rod, duration: 3 s}",
-            "p.yaml:3:12: segments[0].kind: 'rod' is not one of hold, ramp, sine",
+            "p.yaml:3:12: segments[0].kind: 'rod': expected one of hold, ramp, sine",
         ),
         (
             "- {kind: road, road_class: B, speed: 40 km/h, duration: 9 s, wheelbase: 3 m, track_width: 2 m}",
@@ -68,7 +68,7 @@ def test_starter_profiles_compile(table: TableSettings, name: str) -> None:
         ),
         (
             "- {kind: sine, frequency: 2 Hz, axes: {}, duration: 3 s}",
-            "segments[0].axes: no axis named, name one or more of surge",
+            "segments[0].axes: no axis given: expected one or more of surge",
         ),
         (
             "- {kind: sine, frequency: 2 Hz, axes: {yaw: {amplitude: 1 mrad}}, duration: 3 s, fade: 2 s}",
@@ -85,14 +85,14 @@ def test_starter_profiles_compile(table: TableSettings, name: str) -> None:
         ),
         (
             "- {kind: random, duration: 4 s, axes: {heave: {density: [[2 Hz, 1 g2/Hz], [1 Hz, 1 g2/Hz]]}}}",
-            "segments[0].axes.heave.density[1][0]: 1 Hz does not lie above the 2 Hz before it",
+            "segments[0].axes.heave.density[1][0]: 1 Hz is not above the 2 Hz before it",
         ),
         (
             "- {kind: ramp, to: {heave: 3 mm}, duration: 3 s}",
             "segments[0]: the profile ends away from neutral",
         ),
-        ("- {kind: hold, duration: 1799 s}\n  - {kind: hold, duration: 2 s}", "at most 1800 s: use repeats"),
-        ("[]", "segments: no segment, a profile needs at least one"),
+        ("- {kind: hold, duration: 1799 s}\n  - {kind: hold, duration: 2 s}", "maximum 1800 s: use repeats"),
+        ("[]", "segments: no segment: a profile needs at least one"),
         (
             "- {kind: random, duration: 4 s, axes: {heave: {density: [[2 Hz, 1 g2/Hz]]}}}",
             "segments[0].axes.heave.density: 1 break points, a density needs at least two",
@@ -126,7 +126,7 @@ def test_distortion_is_judged_where_an_axis_plays_one_sine() -> None:
     with pytest.raises(SettingsError) as caught:
         profile(f"{sine}\n{other}", head)
     (problem,) = caught.value.problems
-    assert "verdict.axes.heave.thd: is for a profile that moves heave in nothing but one sine" in problem
+    assert "verdict.axes.heave.thd: applies only to a profile whose motion in heave is a single" in problem
 
 
 def test_a_payload_that_no_body_has() -> None:
@@ -141,7 +141,7 @@ def test_a_payload_that_no_body_has() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("solver: idependent", "payload.solver: 'idependent' is not one of"),
+        ("solver: idependent", "payload.solver: 'idependent': expected one of"),
         ("integrator: runge-kutta", "payload.integrator: solver chassis goes with generalized-alpha, not"),
         ("jacobian: none", "payload.jacobian: none goes with implicit-euler, solver chassis is stepped by"),
         ("restrained: maybe", "payload.restrained: "),

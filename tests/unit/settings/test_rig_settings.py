@@ -97,27 +97,29 @@ def test_the_starter_has_every_kind() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("name: pedals", "name: Pedals", "2:11: rigs[0].name: 'Pedals': small letters, digits and _"),
-        ("name: pedals", "name: 1st", "2:11: rigs[0].name: '1st': small letters"),
-        ("signals", "signal", "3:11: rigs[0].kind: 'signal' is not one of signals, vehicle, pose, seat"),
+        ("name: pedals", "name: Pedals", "2:11: rigs[0].name: 'Pedals': expected lower-case letters, "
+                                         "digits and _"),
+        ("name: pedals", "name: 1st", "2:11: rigs[0].name: '1st': expected lower-case letters"),
+        ("signals", "signal", "3:11: rigs[0].kind: 'signal': expected one of signals, vehicle, pose, seat"),
         ("steering", "stering", "5:19: rigs[0].channels[0].channel: a rig of kind signals has no 'stering':"),
         ("auxiliary.load", "auxiliary.", "6:19: rigs[0].channels[1].channel: a rig of kind signals has no"),
         ("auxiliary.load", "wrench.fz", "6:19: rigs[0].channels[1].channel: a rig of kind signals has no"),
         ("auxiliary.load, unit: N, range: [-5 kN, 5 kN], neutral: 200 N", "steering",
-         "6:19: rigs[0].channels[1].channel: steering stands there twice"),
-        ("[-0.5, 0.5]", "[0.5, -0.5]", "5:29: rigs[0].channels[0].range: the higher end comes second"),
-        ("[-0.5, 0.5]", "[0.5]", "5:29: rigs[0].channels[0].range: lowest and highest are due"),
+         "6:19: rigs[0].channels[1].channel: steering is listed twice"),
+        ("[-0.5, 0.5]", "[0.5, -0.5]", "5:29: rigs[0].channels[0].range: the lower end must come first"),
+        ("[-0.5, 0.5]", "[0.5]", "5:29: rigs[0].channels[0].range: expected [lowest, highest]"),
         ("[-0.5, 0.5]", "[0.5, x]", "5:29: rigs[0].channels[0].range: 'x' is not a ratio"),
         ("[-5 kN, 5 kN]", "[-5, 5 kN]", "6:44: rigs[0].channels[1].range: -5 has no unit, the channel's"),
         ("2 1/s", "0 1/s", "5:61: rigs[0].channels[0].rate_limit: is 0, it must be above 0"),
         ("2 1/s", "-1", "5:61: rigs[0].channels[0].rate_limit: -1 has no unit, the channel's is 1/s"),
         ("2 1/s", "2 m", "5:61: rigs[0].channels[0].rate_limit: 'm' is a unit of length"),
-        ("hold", "drop", "5:77: rigs[0].channels[0].on_loss: 'drop' is not one of hold, ramp, stop, fault"),
-        ("on_loss: hold", "neutral: 0.7", "5:77: rigs[0].channels[0].neutral: neutral, 0.7, lies outside"),
+        ("hold", "drop", "5:77: rigs[0].channels[0].on_loss: 'drop': expected one of hold, ramp, stop, "
+                         "fault"),
+        ("on_loss: hold", "neutral: 0.7", "5:77: rigs[0].channels[0].neutral: neutral, 0.7, is outside"),
         ("unit: N, range: [-5 kN, 5 kN], neutral: 200 N", "on_loss: stop",
-         "6:9: rigs[0].channels[1]: unit is missing: an auxiliary channel says its own"),
+         "6:9: rigs[0].channels[1]: unit is missing: an auxiliary channel must state one"),
         ("range: [-0.5, 0.5], rate_limit: 2 1/s, on_loss: hold", "unit: rad",
-         "5:35: rigs[0].channels[0].unit: steering has its unit, 1; leave it out"),
+         "5:35: rigs[0].channels[0].unit: steering has the fixed unit 1: remove it"),
         ("unit: N,", "unit: '',", "6:41: rigs[0].channels[1].unit: a unit has 1 to 20 printable characters"),
     ],
 )  # fmt: skip
@@ -133,14 +135,14 @@ def test_a_mistake_is_refused_in_one_line_at_its_place(old: str, new: str, line:
 @pytest.mark.parametrize(
     ("more", "line"),
     [
-        ("timeout: 1 ms", "7:14: rigs[0].timeout: 1 ms is out of range, it must be at least 2 ms"),
+        ("timeout: 1 ms", "7:14: rigs[0].timeout: 1 ms is out of range: must be at least 2 ms"),
         ("timeout: 1", "7:14: rigs[0].timeout: 1 has no unit, a time needs one"),
-        ("message_rate: 0.5 1/s", "7:19: rigs[0].message_rate: 0.5 1/s is out of range, it must be at least"),
-        ("motion_rate: 100 1/ms", "7:18: rigs[0].motion_rate: 100 1/ms is out of range, it must be at most"),
-        ("predict: 30 ms", "7:14: rigs[0].predict: 30 ms is out of range, it must be at most 20 ms"),
-        ("ramp: -1 s", "7:11: rigs[0].ramp: -1 s is out of range, it must be at least 0 s"),
-        ("colour: red", "7:5: rigs[0].colour: unknown key 'colour', known are name, kind"),
-        ("derivatives: true", "7:18: rigs[0].derivatives: a rig of kind signals gives none; leave it out"),
+        ("message_rate: 0.5 1/s", "7:19: rigs[0].message_rate: 0.5 1/s is out of range: must be at least"),
+        ("motion_rate: 100 1/ms", "7:18: rigs[0].motion_rate: 100 1/ms is out of range: must be at most"),
+        ("predict: 30 ms", "7:14: rigs[0].predict: 30 ms is out of range: must be at most 20 ms"),
+        ("ramp: -1 s", "7:11: rigs[0].ramp: -1 s is out of range: must be at least 0 s"),
+        ("colour: red", "7:5: rigs[0].colour: unknown key 'colour', known: name, kind"),
+        ("derivatives: true", "7:18: rigs[0].derivatives: a rig of kind signals has none: remove it"),
     ],
 )
 def test_a_mistake_of_the_rig_is_refused_at_its_place(more: str, line: str) -> None:
@@ -153,22 +155,25 @@ def test_a_mistake_of_the_rig_is_refused_at_its_place(more: str, line: str) -> N
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("rigs: [{name: a, kind: signals}]", "1:8: rigs[0]: nothing is given, name one or more of steering"),
+        (
+            "rigs: [{name: a, kind: signals}]",
+            "1:8: rigs[0]: no channel given: expected one or more of steering",
+        ),
         ("rigs: [{name: a}]", "1:8: rigs[0].kind: key 'kind' is missing"),
         ("rigs: [{kind: seat}]", "1:8: rigs[0].name: key 'name' is missing"),
-        ("rigs: 7", "1:7: rigs: a list is due"),
-        ("rigs: [{name: a, kind: seat}, {name: a, kind: seat}]", "1:38: rigs[1].name: a stands there twice"),
+        ("rigs: 7", "1:7: rigs: expected a list"),
+        ("rigs: [{name: a, kind: seat}, {name: a, kind: seat}]", "1:38: rigs[1].name: a is listed twice"),
         (
             "rigs: [" + "{name: a, kind: seat}, " * (MAX_RIGS + 1) + "]",
             "1:1: rigs: 9 items, there must be at most 8",
         ),
         (
             "rigs: [{name: a, kind: pose, channels: [{channel: rate.heave}]}]",
-            "1:51: rigs[0].channels[0].channel: rate.heave is given with `derivatives: true` only",
+            "1:51: rigs[0].channels[0].channel: rate.heave is available with `derivatives: true` only",
         ),
         (
             "rigs: [{name: a, kind: seat, channels: [{channel: seat.specific_force.z, range: [0 g, .9 g]}]}]",
-            "1:41: rigs[0].channels[0]: neutral, 9.80665, lies outside the range",
+            "1:41: rigs[0].channels[0]: neutral, 9.80665, is outside the range",
         ),
     ],
 )

@@ -57,7 +57,7 @@ HARDPOINTS = [
         in_sedan(("lower_arm_outer: [5", "lower_arm_otuer: [5")),
         "hardpoints:",
         "axles[0].hardpoints.lower_arm_outer: key 'lower_arm_outer' is missing (Ball joint between lower arm "
-        "and knuckle), is 'lower_arm_otuer' meant?",
+        "and knuckle), did you mean 'lower_arm_otuer'?",
         id="misspelt",
     ),
     pytest.param(
@@ -65,7 +65,7 @@ HARDPOINTS = [
             ("      spring_lower: [0 mm", "      wheel_centre : [0 mm, 1 m, 1 m]\n      spring_lower: [0 mm")
         ),
         "wheel_centre :",
-        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is given twice, first in line 23; keep one "
+        "axles[0].hardpoints.wheel_centre: key 'wheel_centre' is defined twice, first in line 23; keep one "
         "of the two",
         id="given-twice",
     ),
@@ -186,7 +186,7 @@ BODIES = [
     pytest.param(
         in_sedan(("mass: 6 kg", "mass: -6 kg")),
         "-6 kg",
-        "axles[0].lower_arm.mass: -6 kg is out of range, it must be above 0 kg",
+        "axles[0].lower_arm.mass: -6 kg is out of range: must be above 0 kg",
         id="negative-mass",
     ),
     pytest.param(
@@ -264,7 +264,7 @@ CONNECTIONS = [
     pytest.param(
         in_custom(("kind: revolute", "kind: revolut")),
         "revolut,",
-        "axles[1].joints.pivot.kind: 'revolut' is not one of spherical, revolute, prismatic, universal, "
+        "axles[1].joints.pivot.kind: 'revolut': expected one of spherical, revolute, prismatic, universal, "
         "distance, "
         "dot_1, dot_2, did you mean 'revolute'?",
         id="unknown-joint",
@@ -295,7 +295,7 @@ CONNECTIONS = [
             )
         ),
         "chassis, point",
-        "axles[1].anti_roll_bar.body: no body 'chassis' of the left side, known are arm",
+        "axles[1].anti_roll_bar.body: no body 'chassis' of the left side, known: arm",
         id="bar-on-the-chassis",
     ),
     pytest.param(

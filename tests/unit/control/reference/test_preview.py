@@ -94,7 +94,7 @@ def test_a_link_that_would_be_too_fast_slows_the_whole_pose_and_full_speed_comes
     speeds = played.numbers()[:, 1]
     assert np.abs(np.diff(played.lengths, axis=0)).max() / DT <= PATH.velocity * 1.001
     assert np.abs(np.diff(played.lengths, 2, axis=0)).max() / DT**2 <= PATH.acceleration
-    assert speeds[1000] == 1.0, "the quiet beginning is played as it is"
+    assert speeds[1000] == 1.0, "the quiet beginning runs as it is"
     assert speeds.min() == pytest.approx(PATH.velocity / (0.02 * 2 * np.pi * 2.0), rel=0.02)
     assert speeds[-1] == 1.0
     assert played.stays_on_its_path()

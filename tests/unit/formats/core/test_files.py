@@ -37,7 +37,7 @@ def test_text_is_utf_8_or_latin_1_and_nothing_else(tmp_path: Path) -> None:
     path.write_bytes("Straße\n".encode("latin-1"))
     assert files.lines_of(path) == ["Straße"]
     path.write_bytes(b"one\ntw\x00o\n")
-    with pytest.raises(FormatError, match=r"a\.txt:2: a byte 0x00: this is no text"):
+    with pytest.raises(FormatError, match=r"a\.txt:2: byte 0x00: not a text file"):
         files.lines_of(path)
 
 
@@ -45,7 +45,7 @@ def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.AT2")
     for path in (tmp_path / "a.AT2", Path("/dev/zero"), tmp_path):
         for reading in (catalogue.read, files.content_of, lambda path: files.head_of(path, 10)):
-            with pytest.raises(FormatError, match=": is no file"):
+            with pytest.raises(FormatError, match=": is not a file"):
                 reading(path)
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     for path in (tmp_path / "pipe.csv", tmp_path):
         for writing in (files.replacing(path), files.replacing_named(path)):
-            with pytest.raises(FormatError, match="is there and is no file, it is not replaced"), writing:
+            with pytest.raises(FormatError, match="exists and is not a file: not replaced"), writing:
                 pass
     assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
 
@@ -98,10 +98,10 @@ def test_a_channel_is_picked_by_name_or_number(tmp_path: Path) -> None:
     assert catalogue.pick(both, path, "1")[1].name == "left"
     assert catalogue.pick(both, path, "2")[1].name == "2"
     assert catalogue.pick(measurement(channel("only")), path)[1].name == "only"
-    for wrong, told in [(None, "holds 2 channels, name one of them: 'left', '2'"), ("3", "no channel '3'")]:
+    for wrong, told in [(None, "holds 2 channels: give one of them: 'left', '2'"), ("3", "no channel '3'")]:
         with pytest.raises(FormatError, match=told):
             catalogue.pick(both, path, wrong)
-    with pytest.raises(FormatError, match="2 channels are called 'a', name it by its number"):
+    with pytest.raises(FormatError, match="2 channels are named 'a': give the channel's number"):
         catalogue.pick(measurement(channel("a"), channel("a")), path, "a")
 
 
@@ -117,7 +117,7 @@ def test_what_a_file_does_not_say_is_given_and_what_it_says_must_agree(tmp_path:
         catalogue.pick(stated, path, unit="g")
     with pytest.raises(FormatError, match=r"states a step of 0\.01 s, given is 0\.02 s"):
         catalogue.pick(stated, path, step=0.02)
-    with pytest.raises(FormatError, match="the time between two values is not known"):
+    with pytest.raises(FormatError, match="the time between two values is unknown"):
         silent.series[0].axis_values()
 
 

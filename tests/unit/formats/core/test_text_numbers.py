@@ -89,7 +89,7 @@ def test_fields_that_touch(line: str, values: list[float]) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("0.1 0,2", ":3:5: comma in '0,2', write decimals with a point"),
+        ("0.1 0,2", ":3:5: comma in '0,2': use a decimal point"),
         ("0.1 NaN", ":3:5: 'NaN' is not a number"),
         ("0.1 -inf", ":3:5: '-inf' is not a number"),
         ("  1e999", ":3:3: '1e999' is not a number"),
@@ -135,8 +135,8 @@ def test_columns() -> None:
     ]
     assert fixed_values(HERE, ["123.50123.50-23.50"], 1, layout).tolist() == [123.5, 123.5, -23.5]
     for line, said in (
-        ("  1.50        3.00", ":5:7: a field without a number"),
-        ("  1.50 -2.25  3.00  4.00", ":5:19: the line goes on behind its 3 fields of 6 characters"),
+        ("  1.50        3.00", ":5:7: a field contains no number"),
+        ("  1.50 -2.25  3.00  4.00", ":5:19: the line continues after its 3 fields of 6 characters"),
         ("  1.50 1 2", ":5:8: '1 2' is not a number"),
         ("  1.50 -2,25", ":5:8: comma in '-2,25'"),
     ):
@@ -148,7 +148,7 @@ def test_writers_that_keep_to_no_columns() -> None:
     """Values parted by blanks are read where they are as many as stated, whatever the stated columns."""
     lines = ["  -11547 ", "  -11307 "]
     assert laid_out_values(HERE, lines, 1, Layout(1, 6), 2).tolist() == [-11547.0, -11307.0]
-    with pytest.raises(FormatError, match="goes on behind"):
+    with pytest.raises(FormatError, match="continues after"):
         laid_out_values(HERE, lines, 1, Layout(1, 6), 3)
 
 

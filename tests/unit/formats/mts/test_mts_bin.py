@@ -106,7 +106,7 @@ def test_any_table_survives(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (header()[:300], "300 bytes, the header alone has 640: the file is cut off"),
+        (header()[:300], "300 bytes, the header alone has 640: the file is truncated"),
         (header()[:700], "700 bytes, the header alone has 1152"),
         (header(200)[:-100], "the header alone has"),
         (header() + VALUES.tobytes()[:-3], "397 bytes of data, which is no multiple of 8 .* 5 are left over"),
@@ -114,7 +114,7 @@ def test_any_table_survives(
         (header(DELTA_T="-1") + VALUES.tobytes(), "DELTA_T: '-1': must be above zero"),
         (header(CHANNELS="99999999999"), "CHANNELS: '99999999999': must be 1 to"),
         (header(CHANNELS="3") + bytes(12), "the header alone has"),
-        (header() + VALUES.astype(">f4").tobytes(), "make sense in the other byte order"),
+        (header() + VALUES.astype(">f4").tobytes(), "plausible only in the other byte order"),
         (record("FILE_TYPE", "SPECTRUM"), "does not begin with FILE_TYPE TIME_SERIES"),
         (b"FILE_TYPE" + b" " * 23 + b"TIME_SERIES\nCHANNELS", "2 lines, the header alone has 5"),
     ],
@@ -160,7 +160,7 @@ def test_what_is_not_kept_is_told(tmp_path: Path) -> None:
         "32 bits",
         "the name 'nnn",
         "description",
-        "FILE_INFO is cut to 96",
+        "FILE_INFO is truncated to 96",
         "'KEY",
     ):
         assert part in told
@@ -170,8 +170,8 @@ def test_what_is_not_kept_is_told(tmp_path: Path) -> None:
     ("series", "message"),
     [
         (Series((Channel("a", "", np.array([np.inf])),), 1.0), "cannot hold inf"),
-        (Series((Channel("a", "", np.array([1e39])),), 1.0), "beyond what 32 bits"),
-        (Series((Channel("a", "", np.array([1.0])),), None), "needs one step"),
+        (Series((Channel("a", "", np.array([1e39])),), 1.0), "exceeds the 32-bit range"),
+        (Series((Channel("a", "", np.array([1.0])),), None), "needs a constant step"),
         (Series((), 1.0), "cannot hold 0 channels"),
         (Series((Channel("a", "", np.array([1.0])),), 1.0, axis="u", axis_unit="m"), "has times in s"),
     ],

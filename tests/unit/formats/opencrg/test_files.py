@@ -59,22 +59,22 @@ def test_a_file_may_refer_to_another_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("../road.crg", "leads out of the folder"),
-        ("below/../inside.crg", "leads out of the folder"),
-        ("below/../../road.crg", "leads out of the folder"),
-        ("..\\road.crg", "leads out of the folder"),
-        ("/etc/passwd", "leads out of the folder"),
-        ("C:\\road.crg", "leads out of the folder"),
-        ("out/road.crg", "leads out of the folder"),
-        ("none.crg", "there is no file"),
-        ("below", "there is no file"),
-        ("self.crg", "leads in a circle"),
-        ("circle.crg", "leads in a circle"),
-        ("$HOME/road.crg", "due is the name of a file, without variables"),
-        ("", "due is the name of a file"),
-        ("x" * 900, "cannot be followed"),
+        ("../road.crg", "leaves the folder"),
+        ("below/../inside.crg", "leaves the folder"),
+        ("below/../../road.crg", "leaves the folder"),
+        ("..\\road.crg", "leaves the folder"),
+        ("/etc/passwd", "leaves the folder"),
+        ("C:\\road.crg", "leaves the folder"),
+        ("out/road.crg", "leaves the folder"),
+        ("none.crg", "no file"),
+        ("below", "no file"),
+        ("self.crg", "circular reference"),
+        ("circle.crg", "circular reference"),
+        ("$HOME/road.crg", "expected the name of a file, without variables"),
+        ("", "expected the name of a file"),
+        ("x" * 900, "cannot be resolved"),
         ("x" * 1001, "a name of more than 1000 characters"),
-        ("a\x01b", "due is the name of a file"),
+        ("a\x01b", "expected the name of a file"),
     ],
 )
 def test_references_that_lead_nowhere_are_refused(tmp_path: Path, name: str, told: str) -> None:
@@ -116,7 +116,7 @@ def test_blanks_may_follow_the_numbers_of_a_line(tmp_path: Path) -> None:
     for wrong in (lines[3][:-1], lines[3] + " 1", lines[3] + " " * 99 + "1"):
         path = crg(tmp_path / "b.crg", data="\n".join([*lines[:3], wrong, *lines[4:]]))
         with pytest.raises(
-            FormatError, match=rf"b.crg:22: {len(wrong)} characters, due are 4 numbers of 10$"
+            FormatError, match=rf"b.crg:22: {len(wrong)} characters, expected 4 numbers of 10$"
         ):
             read_opencrg(path)
 
@@ -175,9 +175,9 @@ def test_an_end_that_is_stated_is_met(tmp_path: Path) -> None:
     )
     assert off.line - exact.line == pytest.approx(np.outer(np.linspace(0.0, 1.0, 9), [0.01, 0.0]), abs=1e-6)
     assert "b.crg:10: the reference line is stated to end at x, y = 3.98" in off.warnings[0]
-    assert off.warnings[0].endswith("m: the difference is spread")
+    assert off.warnings[0].endswith("m: the difference is distributed")
     with pytest.raises(
-        FormatError, match=r"c.crg:10: .* its headings lead to 3.9\S*, 0.\S* m: due is one of both"
+        FormatError, match=r"c.crg:10: .* integrated headings give 3.9\S*, 0.\S* m: expected only one of them"
     ):
         read_opencrg(
             crg(tmp_path / "c.crg", channels=PHI + SECTIONS, data=cells(BEND), road=ending(x=3.0, y=y))
@@ -191,9 +191,13 @@ def test_heights_of_a_slope_meet_their_end(tmp_path: Path) -> None:
     )
     assert road.heights - Z == pytest.approx(np.repeat(np.linspace(0.0, 0.42, 9)[:, np.newaxis], 4, axis=1))
     assert (
-        "stated to end at z = 0.42 m, its slopes lead to 0.4 m: the difference is spread" in road.warnings[0]
+        "stated to end at z = 0.42 m, integrated slopes give 0.4 m: the difference is "
+        "distributed" in road.warnings[0]
     )
-    with pytest.raises(FormatError, match=r"stated to end at z = 1 m, its slopes lead to 0.4 m: due is one"):
+    with pytest.raises(
+        FormatError,
+        match=r"stated to end at z = 1 m, integrated slopes give 0.4 m: expected only one",
+    ):
         read_opencrg(
             crg(tmp_path / "b.crg", channels=SLOPE + SECTIONS, data=cells(sloped), road=ending(z=1.0))
         )
@@ -204,14 +208,14 @@ def test_heights_of_a_slope_meet_their_end(tmp_path: Path) -> None:
     [
         (
             ending(x=4.01, y=0.0),
-            "stated to end at x, y = 4.01, 0 m, its headings lead to 4, 0 m: its headings count",
+            "stated to end at x, y = 4.01, 0 m, integrated headings give 4, 0 m: its headings are used",
         ),
         (ROAD + RANGE.replace("1.5", "1.6"), None),
         (
             ROAD + RANGE + "REFERENCE_LINE_NAME = 1\n",
-            "REFERENCE_LINE_NAME is not known in $ROAD_CRG: ignored",
+            "REFERENCE_LINE_NAME is unknown in $ROAD_CRG: ignored",
         ),
-        (ROAD + RANGE + "$\n$NEWS\nabc\n", "block $NEWS is not known: ignored"),
+        (ROAD + RANGE + "$\n$NEWS\nabc\n", "block $NEWS is unknown: ignored"),
     ],
 )
 def test_what_is_odd_is_told(tmp_path: Path, road: str, told: str | None) -> None:
@@ -241,7 +245,7 @@ def test_stated_ends_of_channels_are_compared(tmp_path: Path) -> None:
         channels=BANKING + SECTIONS,
         data=cells(np.column_stack([np.full(9, 0.02), Z])),
     )
-    told = "banking at the end is stated as 0.05, the channel has 0.02 there: the channel counts"
+    told = "banking at the end is stated as 0.05, the channel has 0.02 there: the channel is used"
     assert read_opencrg(path).warnings == (f"{path}:11: {told}",)
 
 
@@ -250,11 +254,11 @@ def test_stated_ends_of_channels_are_compared(tmp_path: Path) -> None:
     [
         (
             {"road": ROAD + RANGE + "REFERENCE_LINE_END_B = 0.1\n"},
-            "END_B is 0.1, at the start 0, and there is no",
+            "END_B is 0.1, at the start 0, without a",
         ),
         (
             {"road": ROAD + RANGE + "REFERENCE_LINE_END_PHI = 1\n"},
-            "END_PHI is 1, at the start 0, and there is no",
+            "END_PHI is 1, at the start 0, without a",
         ),
         (
             {"road": ROAD + RANGE + "LONG_SECTION_V_LEFT = 2\n"},
@@ -263,12 +267,12 @@ def test_stated_ends_of_channels_are_compared(tmp_path: Path) -> None:
         ({"channels": SECTIONS + "D:long section at v = 3,m\n"}, "all by v or all by number"),
         (
             {"channels": SECTIONS.replace("2,m", "3,m")},
-            "long section 3: due are the numbers 1 to 4, each once",
+            "long section 3: expected the numbers 1 to 4, each once",
         ),
         ({"channels": SECTIONS.replace("2,m", "at v = x,m")}, "'x' is not a finite number"),
         ({"channels": PHI + PHI + SECTIONS}, "a second channel 'reference line phi'"),
-        ({"channels": "D:reference line x,m\n" + SECTIONS}, "channel 'reference line x' is not known"),
-        ({"channels": "?:long section 1,m\n" + SECTIONS}, "in $KD_Definition, due is D:, U: or #:"),
+        ({"channels": "D:reference line x,m\n" + SECTIONS}, "channel 'reference line x' is unknown"),
+        ({"channels": "?:long section 1,m\n" + SECTIONS}, "in $KD_Definition, expected D:, U: or #:"),
         ({"channels": "#:LRFI\n" + SECTIONS}, "a second format '#:LRFI'"),
         (
             {"channels": PHI + SECTIONS, "data": cells(np.column_stack([holed((4, 1))[:, 1], Z]))},
@@ -280,11 +284,11 @@ def test_stated_ends_of_channels_are_compared(tmp_path: Path) -> None:
         ),
         (
             {"road": "REFERENCE_LINE_END_U = 1e300\n" + ROAD[27:] + RANGE},
-            "2e+300 increments of 0.5 m, due is a whole",
+            "2e+300 increments of 0.5 m, expected a whole",
         ),
         (
             {"road": "REFERENCE_LINE_END_U = 4e8\n" + ROAD[27:] + RANGE},
-            "9 lines of data, due are 800000001 for",
+            "9 lines of data, expected 800000001 for",
         ),
     ],
 )
@@ -327,7 +331,7 @@ def test_damage_to_binary_data_is_told(
     with pytest.raises(FormatError) as error:
         read_opencrg(binary)
     assert told in str(error.value)
-    assert "due are 401 rows x 3 columns x 4 = 4812, or 4880 in records of 80: " in str(error.value)
+    assert "expected 401 rows x 3 columns x 4 = 4812, or 4880 in records of 80: " in str(error.value)
 
 
 def test_a_road_behind_the_common_interface(tmp_path: Path) -> None:
@@ -367,7 +371,7 @@ def test_a_road_behind_the_common_interface(tmp_path: Path) -> None:
         "$ROAD_CRG_OPTS": "BORDER_MODE_V = 1.0",
         "$ROAD_CRG_MODS": "SCALE_Z_GRID = 2.0",
     }
-    assert read.warnings == (f"{path}: 1 of 36 cells have no number",)
+    assert read.warnings == (f"{path}: 1 of 36 cells have no value",)
 
 
 def test_roads_are_recognised(tmp_path: Path, shared: Path) -> None:

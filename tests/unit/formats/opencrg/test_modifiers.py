@@ -180,7 +180,7 @@ def test_places_by_hand(tmp_path: Path) -> None:
     assert not between.warnings
     both = modified(tmp_path / "d.crg", "REFPOINT_X = 3", "REFLINE_OFFSET_X = 100")
     assert both.line[0, 0] == 3.0
-    assert "d.crg:13: REFLINE_OFFSET_X beside REFPOINT_…: REFPOINT_… counts" in both.warnings[0]
+    assert "d.crg:13: REFLINE_OFFSET_X beside REFPOINT_…: REFPOINT_… is used" in both.warnings[0]
 
 
 def test_cells_without_a_number_at_the_edges_take_their_neighbours(tmp_path: Path) -> None:
@@ -209,15 +209,18 @@ def test_grid_nan_modes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("SCALE_LENGTH = 0", ":12: SCALE_LENGTH is 0, due is a factor above 0"),
-        ("SCALE_WIDTH = -1", ":12: SCALE_WIDTH is -1, due is a factor above 0"),
-        ("SCALE_LENGTH = 1e-300", "SCALE_LENGTH leaves 5e-301 m a row"),
-        ("SCALE_Z_GRID = 1e308\nSCALE_SLOPE = 2\nREFPOINT_Z = 1.7e308", "too large for numbers"),
+        ("SCALE_LENGTH = 0", ":12: SCALE_LENGTH is 0, expected a factor above 0"),
+        ("SCALE_WIDTH = -1", ":12: SCALE_WIDTH is -1, expected a factor above 0"),
+        ("SCALE_LENGTH = 1e-300", "SCALE_LENGTH gives 5e-301 m a row"),
+        ("SCALE_Z_GRID = 1e308\nSCALE_SLOPE = 2\nREFPOINT_Z = 1.7e308", "positions overflow"),
         ("SCALE_Z_GRID = much", ":12: SCALE_Z_GRID: 'much' is not a finite number"),
         ("SCALE_Z_GRID = 1e999", ":12: SCALE_Z_GRID: '1e999' is not a finite number"),
-        ("SCALE_Z_GRID 2", ":12: 'SCALE_Z_GRID 2' in $ROAD_CRG_MODS, due is KEY = number"),
-        ("GRID_NAN_MODE = 3", ":12: GRID_NAN_MODE is 3, due is 0, 1 or 2"),
-        ("REFPOINT_U = 1\nREFPOINT_U_FRACTION = 0", ":13: REFPOINT_U_FRACTION beside REFPOINT_U, due is one"),
+        ("SCALE_Z_GRID 2", ":12: 'SCALE_Z_GRID 2' in $ROAD_CRG_MODS, expected KEY = number"),
+        ("GRID_NAN_MODE = 3", ":12: GRID_NAN_MODE is 3, expected 0, 1 or 2"),
+        (
+            "REFPOINT_U = 1\nREFPOINT_U_FRACTION = 0",
+            ":13: REFPOINT_U_FRACTION beside REFPOINT_U, expected only one",
+        ),
         ("SCALE_Z_GRID = 2\nscale_z_grid = 3", ":13: scale_z_grid is 3 here and 2 in line 12"),
     ],
 )
@@ -230,7 +233,7 @@ def test_modifiers_that_mean_nothing_are_refused(tmp_path: Path, line: str, told
 
 def test_a_modifier_that_is_not_known_is_told(tmp_path: Path) -> None:
     road = modified(tmp_path / "a.crg", "SCALE_Z = 2", "SCALE_Z_GRID = 2")
-    assert road.warnings == (f"{tmp_path}/a.crg:12: SCALE_Z is not known in $ROAD_CRG_MODS: ignored",)
+    assert road.warnings == (f"{tmp_path}/a.crg:12: SCALE_Z is unknown in $ROAD_CRG_MODS: ignored",)
     assert road.heights == pytest.approx(2.0 * Z, abs=1e-12)
 
 
@@ -260,7 +263,7 @@ def test_smoothing_zones_are_those_of_the_library(tmp_path: Path) -> None:
     [
         (
             "BORDER_MODE_U = 0",
-            ":12: BORDER_MODE_U = 0 (no road) is not applied: beyond the ends the ground goes",
+            ":12: BORDER_MODE_U = 0 (no road) is not applied: beyond the ends the ground continues",
         ),
         ("BORDER_MODE_U = 1", "BORDER_MODE_U = 1 (height zero) is not applied"),
         (
@@ -270,7 +273,7 @@ def test_smoothing_zones_are_those_of_the_library(tmp_path: Path) -> None:
         ("BORDER_MODE_V = 4", "BORDER_MODE_V = 4 (the road mirrored) is not applied"),
         ("BORDER_OFFSET_V = -0.1", "BORDER_OFFSET_V = -0.1 m is not applied: beyond the edges"),
         ("REFLINE_CONTINUATION = 1", "REFLINE_CONTINUATION = 1 (a closed track) is not applied"),
-        ("BORDER_MODE = 1", "BORDER_MODE is not known in $ROAD_CRG_OPTS: ignored"),
+        ("BORDER_MODE = 1", "BORDER_MODE is unknown in $ROAD_CRG_OPTS: ignored"),
     ],
 )
 def test_options_that_are_not_applied_are_told(tmp_path: Path, line: str, told: str) -> None:
@@ -290,9 +293,9 @@ def test_options_that_change_no_height_are_silent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("BORDER_MODE_U = 5", ":12: BORDER_MODE_U is 5, due is 0 to 4"),
-        ("REFLINE_CONTINUATION = 2", ":12: REFLINE_CONTINUATION is 2, due is 0 or 1"),
-        ("BORDER_SMOOTH_UBEG = -1", ":12: BORDER_SMOOTH_UBEG is -1 m, due is a length"),
+        ("BORDER_MODE_U = 5", ":12: BORDER_MODE_U is 5, expected 0 to 4"),
+        ("REFLINE_CONTINUATION = 2", ":12: REFLINE_CONTINUATION is 2, expected 0 or 1"),
+        ("BORDER_SMOOTH_UBEG = -1", ":12: BORDER_SMOOTH_UBEG is -1 m, expected a length"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(tmp_path: Path, line: str, told: str) -> None:

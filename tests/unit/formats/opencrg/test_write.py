@@ -170,7 +170,7 @@ STRAIGHT = OpenCrgRoad(0.0, 0.5, np.column_stack([0.5 * np.arange(9), np.zeros(9
 @pytest.mark.parametrize(
     ("road", "coding", "told"),
     [
-        (STRAIGHT, "LRBI", "coding 'LRBI', due is one of LRFI, LDFI, KRBI, KDBI"),
+        (STRAIGHT, "LRBI", "coding 'LRBI', expected one of LRFI, LDFI, KRBI, KDBI"),
         (
             replace(STRAIGHT, spacing=0.51),
             "KDBI",
@@ -182,9 +182,9 @@ STRAIGHT = OpenCrgRoad(0.0, 0.5, np.column_stack([0.5 * np.arange(9), np.zeros(9
         (
             replace(STRAIGHT, heights=Z[:8]),
             "KDBI",
-            "heights (8, 4) and line (9, 2): due are (n, m) and (n, 2)",
+            "heights (8, 4) and line (9, 2): expected (n, m) and (n, 2)",
         ),
-        (replace(STRAIGHT, across=np.array([0.0, 1.0, 1.0, 2.0])), "KDBI", "v must rise"),
+        (replace(STRAIGHT, across=np.array([0.0, 1.0, 1.0, 2.0])), "KDBI", "v must increase"),
         (replace(STRAIGHT, start=math.nan), "KDBI", "u from nan every 0.5 m"),
         (
             replace(STRAIGHT, line=STRAIGHT.line + math.inf),
@@ -210,12 +210,12 @@ def series(*names: str, unit: str = "m", step: float | None = 0.5, axis_unit: st
     [
         (
             (series("v = 0 m", "v = 1 m", axis_unit="s"),),
-            "holds heights along a road in m, this is time in 's'",
+            "holds heights along a road in m, this series is time in 's'",
         ),
-        ((series("v = 0 m", "v = 1 m", step=None),), "OpenCRG needs one step"),
-        ((series("v = 0 m", "heave"),), "two or more channels of heights called 'v = … m', here are 1"),
+        ((series("v = 0 m", "v = 1 m", step=None),), "OpenCRG needs a constant step"),
+        ((series("v = 0 m", "heave"),), "two or more height channels named 'v = … m', here are 1"),
         ((series("v = 0 m", "v = 1 m", unit="mm"),), "v = 0 m: unit 'mm', OpenCRG needs m"),
-        ((series("v = 0 m", "v = x m"),), "'x' is no number"),
+        ((series("v = 0 m", "v = x m"),), "'x' is not a number"),
         ((series("v = 0 m", "v = nan m"),), "v: not all numbers are finite"),
         ((series("v = 0 m", "v = 1 m", "reference line x", "reference line y"),), "0.5 m between all"),
         ((series("v = 0 m", "v = 1 m"),) * 2, "these are 2 series"),
@@ -233,4 +233,4 @@ def test_what_a_road_does_not_keep_is_told(tmp_path: Path) -> None:
     assert FORMAT.write is not None
     measurement = Measurement("csv", (series("v = 0 m", "v = 1 m", "speed"),), {"station": "here"})
     lost = FORMAT.write(tmp_path / "a.crg", measurement)
-    assert lost == ("channel 'speed' is not kept", "note 'station' is not kept")
+    assert lost == ("channel 'speed' is not written", "note 'station' is not written")

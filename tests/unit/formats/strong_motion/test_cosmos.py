@@ -159,9 +159,9 @@ def test_comments_that_are_counted_wrongly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("(8F10.5)", "(whatever)", ":45: states no format of columns like (8F10.5)"),
-        ("(10I8)", "(A80)", ":14: the format '(A80)' is none of columns"),
-        ("on  10 lines", "on 9999 lines", ":14: states 100 values on 9999 lines, which are not there"),
+        ("(8F10.5)", "(whatever)", ":45: states no column format like (8F10.5)"),
+        ("(10I8)", "(A80)", ":14: the format '(A80)' has no columns"),
+        ("on  10 lines", "on 9999 lines", ":14: states 100 values on 9999 lines, which are missing"),
         ("Real-header", "Rael-header", ":25: no line like '100 Real-header values follow"),
         ("1 Comment", "1 Commend", ":43: no line like '2 Comment line(s) follow'"),
         ("acceleration pts", "acceleration dots", ":45: no line like '7000 acceleration pts"),
@@ -211,4 +211,4 @@ def test_values_that_bear_the_mark_of_unknown_ones_are_told(tmp_path: Path) -> N
     series = Series((Channel("a", "cm/s2", np.array([0.0, -999.0, 1.0])),), 0.01)
     cosmos.write(path, Measurement("cosmos", (series,)))
     (warning,) = cosmos.read(path).warnings
-    assert "1 values are -999, the mark of unknown ones" in warning
+    assert "1 values are -999, the marker of unknown values" in warning

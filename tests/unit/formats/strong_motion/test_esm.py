@@ -76,10 +76,10 @@ def test_what_is_not_stated_is_not_guessed(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("NDATA: 4", "NDATA: 5", ":6: NDATA is 5, but 4 values follow"),
-        ("NDATA: 4", "NDATA:", ":6: NDATA states no count"),
-        ("0.005000", "0", ":5: SAMPLING_INTERVAL_S is '0', it must be a number above zero"),
+        ("NDATA: 4", "NDATA:", ":6: NDATA is not a count"),
+        ("0.005000", "0", ":5: SAMPLING_INTERVAL_S is '0', must be a number above zero"),
         ("0.005000", "0,005", ":5: SAMPLING_INTERVAL_S is '0,005'"),
-        ("\n1.5\n", "\n1,5\n", ":15:1: comma in '1,5', write decimals with a point"),
+        ("\n1.5\n", "\n1,5\n", ":15:1: comma in '1,5': use a decimal point"),
         ("\n1.5\n", "\nnan\n", ":15:1: 'nan' is not a number"),
         ("ACCELERATION", "ACCELERATION RESPONSE SPECTRUM", ":11: holds a response spectrum"),
     ],
@@ -93,7 +93,7 @@ def test_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 def test_contradictions_that_are_told(tmp_path: Path) -> None:
     """The peak with its sign, and the duration: both values in the line."""
     (warning,) = read(tmp_path, TEXT.replace("-3.5\n", "3.5\n", 1)).warnings
-    assert "states a peak of 3.5 cm/s2, that of the values has the other sign: -3.5" in warning
+    assert "states a peak of 3.5 cm/s2, that of the values has the opposite sign: -3.5" in warning
     (warning,) = read(tmp_path, TEXT.replace("0.020", "0.7")).warnings
     assert "states a duration of 0.7 s, 4 values every 0.005 s are 0.02 s" in warning
     assert not read(tmp_path, TEXT.replace("0.020", "0.015")).warnings, "some writers count the steps between"

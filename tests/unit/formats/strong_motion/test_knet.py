@@ -62,7 +62,7 @@ def test_counts_become_gal_once_and_keep_their_offset(tmp_path: Path) -> None:
     assert measurement.notes["start time"] == "2006-01-18T23:25:31.000+09:00", "15 s before the record time"
     (warning,) = measurement.warnings
     assert "constant offset of 5.07" in warning
-    assert "kept" in warning
+    assert "retained" in warning
 
 
 @pytest.mark.parametrize("scale", ["3920.0 (gal) / 6182761", "2000(gal)/8388608", "7845(gal)/8223790"])
@@ -95,12 +95,12 @@ def test_a_duration_that_is_not_the_values(tmp_path: Path) -> None:
         ("3920(gal)/6182761", "3920/6182761", ":14: Scale Factor is '3920/6182761', not like 3920(gal)"),
         ("3920(gal)/6182761", "3920(gal)/0", ":14: Scale Factor is '3920(gal)/0'"),
         ("3920(gal)/6182761", "71(gal)/1e-320", ":14: Scale Factor '71(gal)/1e-320' makes values"),
-        ("100Hz", "0Hz", ":11: Sampling Freq(Hz) is '0Hz', it must be a number above zero"),
+        ("100Hz", "0Hz", ":11: Sampling Freq(Hz) is '0Hz', must be a number above zero"),
         ("100Hz", "nanHz", ":11: Sampling Freq(Hz) is 'nanHz'"),
         ("     9006", "   9006.5", ":18: value 2 is 9006.5, not a whole count"),
         ("     9006", "    9,006", ":18:14: comma in '9,006'"),
-        ("     9006", "         ", ":18:10: a field without a number"),
-        ("Depth. (km)       36\n", "", ":4: 'Mag.              ', here 'Depth. (km)' is due"),
+        ("     9006", "         ", ":18:10: a field contains no number"),
+        ("Depth. (km)       36\n", "", ":4: 'Mag.              ', expected 'Depth. (km)'"),
     ],
 )
 def test_refused(tmp_path: Path, old: str, new: str, said: str) -> None:

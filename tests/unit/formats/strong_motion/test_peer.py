@@ -212,7 +212,7 @@ def test_what_is_written_beside_other_units(tmp_path: Path) -> None:
     assert peer.read(path).channels[0].values.tolist() == [1.0, -0.5]
     assert [line.split(":")[0] for line in lines] == ["a", "notes", "the time of the first value, 2 s"]
     force = Measurement("", (Series((Channel("f", "kN", np.array([1.0])),), 0.01),))
-    with pytest.raises(FormatError, match=r"f: a PEER file has values in g, cm/s2.*these are in 'kN'"):
+    with pytest.raises(FormatError, match=r"f: a PEER file needs values in g, cm/s2.*these are in 'kN'"):
         peer.write(path, force)
     assert peer.read(path).channels[0].values.tolist() == [1.0, -0.5], "the file before is untouched"
 

@@ -136,7 +136,7 @@ def test_refused(tmp_path: Path) -> None:
     for content, said in (
         (text({17: 11}), ":14:1: states 11 values, but 10 follow"),
         (text({17: NO_INTEGER}), ":14:1: the count of values is -32768"),
-        (text(reals={2: 0.0}), ":18:16: the rate is 0, 0 to 1e6/s are due"),
+        (text(reals={2: 0.0}), ":18:16: the rate is 0, expected 0 to 1e6/s"),
         (text(reals={2: 2e36}), ":18:16: the rate is 2e+36"),
         (text(texts=["5 RESPONSE SPECTRA", *TEXTS[1:]]), ":1: holds response spectra"),
         (text(rows=[ROWS[0], "-5.5290E-1 1,0441E+2"]), ":31:12: comma in '1,0441E+2'"),

@@ -52,7 +52,7 @@ def test_the_unit_is_that_of_the_section(tmp_path: Path) -> None:
 def test_the_peak_of_the_text(tmp_path: Path) -> None:
     """With the other sign it is told, and with another size."""
     (warning,) = read(tmp_path, text("-242.39450")).warnings
-    assert "states a peak of -242.394 cm/s2, that of the values has the other sign: 242.395" in warning
+    assert "states a peak of -242.394 cm/s2, that of the values has the opposite sign: 242.395" in warning
     (warning,) = read(tmp_path, text("200.0")).warnings
     assert "states a peak of 200 cm/s2, that of the values is 242.395" in warning
 
@@ -77,14 +77,14 @@ def test_several_sections_and_components(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         (SECTION, SECTION.replace("9 P", "10 P"), ":9: states 10 points, but 9 follow"),
-        (SECTION, SECTION.replace(".020", "0.0"), ":9: values every 0.0 s, it must be above zero"),
+        (SECTION, SECTION.replace(".020", "0.0"), ":9: values every 0.0 s, must be above zero"),
         (
             SECTION,
             SECTION.replace("CM/SEC/SEC", "CM/SEC"),
             ":9: acceleration in CM/SEC, which is a unit of vel",
         ),
         ("   242.395", "   242,395", ":11:4: comma in '242,395'"),
-        ("   242.395", "   242.395" * 9, ":11:81: the line goes on behind its 8 fields"),
+        ("   242.395", "   242.395" * 9, ":11:81: the line continues after its 8 fields"),
         (SECTION, "", ":1: no line like '1887 POINTS OF ACC DATA"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_value_too_large(tmp_path: Path) -> None:
     path = tmp_path / "x.s0a"
     measurement = read(tmp_path, text())
     large = Channel("a", "cm/s2", measurement.channels[0].values * 1e3)
-    with pytest.raises(FormatError, match="holds values below 1e5 cm/s2, here are 242395"):
+    with pytest.raises(FormatError, match="holds values below 1e5 cm/s2, these reach 242395"):
         usc.write(path, Measurement("", (Series((large,), 0.02),)))
 
 

@@ -124,7 +124,7 @@ def test_two_columns_without_names(tmp_path: Path) -> None:
     measurement = read(tmp_path, "0.00 1.5\n0.02 2.5\n0.04 -1\n")
     assert measurement.series[0].step == 0.02
     assert names(measurement) == [("column 2", "")]
-    assert "taken as a time without unit" in measurement.warnings[0]
+    assert "used as time without a unit" in measurement.warnings[0]
     both = read(tmp_path, "3 1.5\n1 2.5\n2 -1\n")
     assert len(both.channels) == 2
     assert both.series[0].step is None
@@ -142,7 +142,7 @@ def test_a_time_without_unit_is_told(tmp_path: Path) -> None:
 def test_a_time_in_an_unknown_unit_stays_a_channel(tmp_path: Path) -> None:
     measurement = read(tmp_path, "time [fortnights],a\n0,1\n2,1\n")
     assert names(measurement) == [("time", "fortnights"), ("a", "")]
-    assert "no known unit of time" in measurement.warnings[0]
+    assert "not a unit of time" in measurement.warnings[0]
 
 
 def test_numbers_of_fortran(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_numbers_of_fortran(tmp_path: Path) -> None:
 def test_empty_cells_are_nan_and_counted(tmp_path: Path) -> None:
     measurement = read(tmp_path, "time [s],a,b\n0,,1\n1,nan,2\n2,3,N/A\n3,4,\n")
     assert np.array_equal(values(measurement), [[NAN, NAN, 3.0, 4.0], [1.0, 2.0, NAN, NAN]], equal_nan=True)
-    assert measurement.warnings == ("4 cells are empty or say that there is no number: read as NaN",)
+    assert measurement.warnings == ("4 cells are empty or marked as missing: read as NaN",)
 
 
 def test_infinite_cells_are_told(tmp_path: Path) -> None:
@@ -217,17 +217,17 @@ def test_a_missing_sample_is_no_rounding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time [s],a\n0,1\n\n# x\n0.1,2\n0.1,3\n", r"csv:6: the time does not rise: 0.1 after 0.1"),
-        ("time [s],a\n0,1\n0.2,2\n0.1,3\n", r"csv:4: the time does not rise: 0.1 after 0.2"),
-        ("time [s],a\n0,1\n,2\n", r"csv:3: the time does not rise: nan after 0"),
+        ("time [s],a\n0,1\n\n# x\n0.1,2\n0.1,3\n", r"csv:6: the time does not increase: 0.1 after 0.1"),
+        ("time [s],a\n0,1\n0.2,2\n0.1,3\n", r"csv:4: the time does not increase: 0.1 after 0.2"),
+        ("time [s],a\n0,1\n,2\n", r"csv:3: the time does not increase: nan after 0"),
         ("acc [g]\n0,5\n1,5\n-2,5\n", r"csv:2: one name above 2 columns: a decimal comma"),
-        ("time [s],a\n-inf,1\n0,2\n", r"csv:2: the time does not rise: -inf"),
-        ("a,b\n1,2\n3\n4,5,6\n", r"csv:3: not as many numbers as in line 2, which has 2"),
+        ("time [s],a\n-inf,1\n0,2\n", r"csv:2: the time does not increase: -inf"),
+        ("a,b\n1,2\n3\n4,5,6\n", r"csv:3: unequal number of values: line 2 has 2"),
         ("a,b\n1,2\n3,4\n5\n6,7,8\n", r"csv:4: 1 cells, the table has 2 columns\n.*csv:5: 3 cells"),
         ("a,b\n1,2\n3,4\n5, x1\n", r"csv:4:4: 'x1' is not a number"),
-        ("a,b\n1,2\n3,x\n5,6\n", r"csv:3:3: 'x' is not a number|csv:3: '3,x' between lines of 2 numbers"),
-        ("a;b\n1;2\n3;4\n5;6,5\n", r"csv:4:3: comma in '6,5', write decimals with a point"),
-        ("a;b\n1,5;2,5\n3;4\n", r"csv:2:1: decimal comma in '1,5', write a point"),
+        ("a,b\n1,2\n3,x\n5,6\n", r"csv:3:3: 'x' is not a number|csv:3: '3,x' between rows of 2 numbers"),
+        ("a;b\n1;2\n3;4\n5;6,5\n", r"csv:4:3: comma in '6,5': use a decimal point"),
+        ("a;b\n1,5;2,5\n3;4\n", r"csv:2:1: decimal comma in '1,5': use a decimal point"),
         ("0,5\t1\n0,6\t2\n", r"csv:1:1: decimal comma in '0,5'"),
         ("0,5 1\n0,6 2\n", r"csv:1:1: decimal comma in '0,5'"),
         ("0,25\n0,05\n0,5\n", r"csv:2:2: decimal comma in '0,05'"),
@@ -235,7 +235,7 @@ def test_a_missing_sample_is_no_rounding(tmp_path: Path) -> None:
         ("a,b\n1,2\n3,4\n1_0,6\n", r"csv:4:1: '1_0' is not a number"),
         ("a,b,c\n1,2\n3,4\n", r"csv:1: 3 names above 2 columns"),
         ("1.5,abc\n1,2\n3,4\n", r"csv:1: "),
-        ("1,2\nx,y\n3,4\n", r"csv:2: 'x,y' between lines of 2 numbers"),
+        ("1,2\nx,y\n3,4\n", r"csv:2: 'x,y' between rows of 2 numbers"),
         ("a;b\n1;2\n3;4\n1,5\n", r"csv:4: 1 cells, the table has 2 columns"),
         ("a,b\n1,2\n3,+4\n1+5,6\n", r"csv:4:1: '1\+5' is not a number"),
         (f"1,{2:.250f}\n" * 18000 + "3;4\n", r"csv:18001: 1 cells"),
@@ -259,7 +259,7 @@ def test_what_is_no_table(tmp_path: Path, text: str) -> None:
     path = tmp_path / "table.csv"
     path.write_text(text)
     assert not csv_table.recognises(text.encode())
-    with pytest.raises(FormatError, match=r"no table of numbers|is no text"):
+    with pytest.raises(FormatError, match=r"no table of numbers|is not a text file"):
         csv_table.read(path)
 
 

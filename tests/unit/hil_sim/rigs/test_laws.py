@@ -176,10 +176,10 @@ def test_a_script_is_driven_by_the_time_of_the_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("- [0, 0, 0]\n", "row 1: four numbers are due"),
-        ("- [0, 0, 0, .nan]\n", "row 1: four numbers are due"),
+        ("- [0, 0, 0]\n", "row 1: expected four numbers"),
+        ("- [0, 0, 0, .nan]\n", "row 1: expected four numbers"),
         ("- [1, 0, 0, 0]\n- [1, 0, 0, 0]\n", "after that of the row before"),
-        ("steering: 1\n", "a list of rows is due"),
+        ("steering: 1\n", "expected a list of rows"),
         ("[[", "cannot be read"),
     ],
 )

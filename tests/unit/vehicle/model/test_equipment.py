@@ -95,20 +95,20 @@ REFUSED = [
     pytest.param(
         changed(SEDAN, (TIE_ROD, f"{TIE_ROD}    brakes: {{torque: -1 kN m}}\n")),
         "-1 kN m",
-        "axles[1].brakes.torque: -1 kN m is out of range, it must be at least 0 kN m",
+        "axles[1].brakes.torque: -1 kN m is out of range: must be at least 0 kN m",
         id="braking-the-wrong-way",
     ),
     pytest.param(
         changed(SEDAN, (TIE_ROD, f"{TIE_ROD}    brakes: {{torque: 1 kN}}\n")),
         "1 kN}",
-        "axles[1].brakes.torque: 'kN' is a unit of force, a moment is due (N m, kN m, MN m; for instance "
+        "axles[1].brakes.torque: 'kN' is a unit of force, expected a moment (N m, kN m, MN m; for instance "
         "10 kN m)",
         id="force-for-moment",
     ),
     pytest.param(
         with_lines(AIR.replace("0.66 m2", "-0.66 m2")),
         "-0.66 m2",
-        "aerodynamics.drag_area: -0.66 m2 is out of range, it must be at least 0 m2",
+        "aerodynamics.drag_area: -0.66 m2 is out of range: must be at least 0 m2",
         id="wind-that-drives",
     ),
     pytest.param(
@@ -134,13 +134,13 @@ REFUSED = [
     pytest.param(
         with_lines(STRAP.replace("2 kN/mm", "0 N/mm")),
         "0 N/mm",
-        "tie_downs.front_left.stiffness: 0 N/mm is out of range, it must be above 0 N/mm",
+        "tie_downs.front_left.stiffness: 0 N/mm is out of range: must be above 0 N/mm",
         id="strap-of-rubber-band",
     ),
     pytest.param(
         with_lines(CHOCKS.replace("rr]", "3r]")),
         "3r]",
-        "chocks.wheels[1]: no wheel '3r', known are fl, fr, rl, rr",
+        "chocks.wheels[1]: no wheel '3r', known: fl, fr, rl, rr",
         id="chocks-of-no-wheel",
     ),
     pytest.param(
@@ -188,13 +188,13 @@ REFUSED = [
     pytest.param(
         changed(QUARTER, ("sway, roll", "sway, rol")),
         "rol,",
-        "held[2]: 'rol' is not one of surge, sway, heave, roll, pitch, yaw, did you mean 'roll'?",
+        "held[2]: 'rol': expected one of surge, sway, heave, roll, pitch, yaw, did you mean 'roll'?",
         id="held-nothing-known",
     ),
     pytest.param(
         changed(QUARTER, ("side: left", "side: right")),
         "right",
-        "axles[0].side: 'right' is not one of left",
+        "axles[0].side: 'right': expected one of left",
         id="right-side",
     ),
     pytest.param(

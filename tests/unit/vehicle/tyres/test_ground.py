@@ -77,7 +77,9 @@ def test_what_is_not_applied_of_an_opencrg_road_is_told(
 
 @pytest.mark.parametrize("text", ["", "class:I", "class:c", "class:A:-1", "class:A:x", "road.txt", "bumpy"])
 def test_what_names_no_ground_is_refused(sedan: Model, text: str) -> None:
-    with pytest.raises(UsageError, match=f"--road: '{text}' is no ground, due is flat, class:A to class:H"):
+    with pytest.raises(
+        UsageError, match=f"--road: '{text}' is not a road, expected flat, class:A to class:H"
+    ):
         ground(sedan, "--road", text)
 
 

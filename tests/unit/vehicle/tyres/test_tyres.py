@@ -133,7 +133,7 @@ REFUSED = [
     pytest.param(
         in_front("{magic_formula: own.tir, friction: 0}"),
         "0}\n",
-        "axles[0].tyre.friction: 0 is out of range, it must be above 0",
+        "axles[0].tyre.friction: 0 is out of range: must be above 0",
         id="no-friction",
     ),
     pytest.param(
@@ -145,13 +145,13 @@ REFUSED = [
     pytest.param(
         in_front("{magic_formula: own.tir, stiffness: 200 N/mm}"),
         "stiffness: 200",
-        "axles[0].tyre.stiffness: unknown key 'stiffness', known are magic_formula, friction",
+        "axles[0].tyre.stiffness: unknown key 'stiffness', known: magic_formula, friction",
         id="two-laws",
     ),
     pytest.param(
         in_front("own.tir"),
         "own.tir",
-        "axles[0].tyre: a group of keys is due, own.tir is text",
+        "axles[0].tyre: expected a group of keys, own.tir is text",
         id="file-alone",
     ),
     pytest.param(

@@ -65,8 +65,11 @@ def test_an_archive_without_a_description(
             "is of FMI 1.0, FMI 2.0 and 3.0 are run",
         ),
         ('<fmiModelDescription fmiVersion="4.0"/>', "is of FMI 4.0, FMI 2.0 and 3.0 are run"),
-        (description(2, kinds="ModelExchange"), "is for model exchange only, co-simulation is due"),
-        (description(3, kinds="ScheduledExecution"), "is for scheduled execution only, co-simulation is due"),
+        (description(2, kinds="ModelExchange"), "is for model exchange only, expected co-simulation"),
+        (
+            description(3, kinds="ScheduledExecution"),
+            "is for scheduled execution only, expected co-simulation",
+        ),
         (
             description(3, kinds="ModelExchange ScheduledExecution"),
             "is for model exchange and scheduled execution only",
