@@ -10,7 +10,7 @@ Corner frequencies are in Hz: ω = 2π · corner.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_type_hints
 
 from pydantic import Field, model_validator
 
@@ -101,8 +101,33 @@ def _too_slow(axis: TranslationRide | RotationRide, unit: str) -> list[Problem]:
     return [(("jerk",), what)]
 
 
+_COLUMNS = (
+    *("gain", "corner", "damping", "slow_corner", "travel", "velocity", "acceleration", "jerk"),
+    "return_acceleration",
+)
+_DEFAULTS: dict[str, tuple[float, ...]] = {
+    "SurgeCue": (0.2, 0.6, 1.0, 0.06, 24e-3, 0.11, 2.0, 40.0, 0.17),
+    "SwayCue": (0.2, 0.8, 1.0, 0.08, 18e-3, 0.1, 2.0, 40.0, 0.17),
+    "HeaveCue": (0.3, 0.8, 1.0, 0.08, 13e-3, 0.1, 1.5, 40.0, 0.25),
+    "RollCue": (0.3, 0.3, 1.0, 0.0, 14e-3, 0.06, 0.5, 10.0),
+    "PitchCue": (0.3, 0.3, 1.0, 0.0, 14e-3, 0.06, 0.5, 10.0),
+    "YawCue": (0.1, 0.3, 1.0, 0.0, 4e-3, 0.03, 0.3, 10.0),
+    "HeaveRide": (0.5, 0.8, 0.7, 0.0, 22e-3, 0.14, 2.5, 150.0),
+    "RollRide": (0.5, 0.8, 0.7, 0.0, 12e-3, 0.08, 1.0, 60.0),
+    "PitchRide": (0.5, 0.8, 0.7, 0.0, 9e-3, 0.05, 0.7, 60.0),
+}
+"""Default of each axis by column, in SI units."""
+
+
 class HighPass(Settings):
-    """What of the vehicle's motion an axis makes."""
+    """High-pass of one axis; a class that the table of defaults names takes its defaults from there."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        hints = get_type_hints(cls, include_extras=True)
+        for name, value in zip(_COLUMNS, _DEFAULTS.get(cls.__name__, ()), strict=False):
+            cls.__annotations__[name] = hints[name]
+            setattr(cls, name, value)
 
     gain: Gain
     corner: Corner
@@ -166,73 +191,25 @@ class RotationCue(RotationRide):
 class SurgeCue(TranslationCue):
     """Along the vehicle."""
 
-    gain: Gain = 0.2
-    corner: Corner = 0.6
-    slow_corner: SlowCorner = 0.06
-    travel: Travel = 24e-3
-    velocity: Speed = 0.11
-    acceleration: LargestAcceleration = 2.0
-    jerk: LargestJerk = 40.0
-    return_acceleration: ReturnAcceleration = 0.17
-
 
 class SwayCue(TranslationCue):
     """Across the vehicle."""
-
-    gain: Gain = 0.2
-    corner: Corner = 0.8
-    slow_corner: SlowCorner = 0.08
-    travel: Travel = 18e-3
-    velocity: Speed = 0.1
-    acceleration: LargestAcceleration = 2.0
-    jerk: LargestJerk = 40.0
-    return_acceleration: ReturnAcceleration = 0.17
 
 
 class HeaveCue(TranslationCue):
     """Upwards."""
 
-    gain: Gain = 0.3
-    corner: Corner = 0.8
-    slow_corner: SlowCorner = 0.08
-    travel: Travel = 13e-3
-    velocity: Speed = 0.1
-    acceleration: LargestAcceleration = 1.5
-    jerk: LargestJerk = 40.0
-    return_acceleration: ReturnAcceleration = 0.25
-
 
 class RollCue(RotationCue):
     """About the vehicle's length, tilt included."""
-
-    gain: Gain = 0.3
-    corner: Corner = 0.3
-    travel: AngularTravel = 14e-3
-    velocity: AngularSpeed = 0.06
-    acceleration: LargestAngularAcceleration = 0.5
-    jerk: LargestAngularJerk = 10.0
 
 
 class PitchCue(RotationCue):
     """About the vehicle's breadth, tilt included."""
 
-    gain: Gain = 0.3
-    corner: Corner = 0.3
-    travel: AngularTravel = 14e-3
-    velocity: AngularSpeed = 0.06
-    acceleration: LargestAngularAcceleration = 0.5
-    jerk: LargestAngularJerk = 10.0
-
 
 class YawCue(RotationCue):
     """About the vertical."""
-
-    gain: Gain = 0.1
-    corner: Corner = 0.3
-    travel: AngularTravel = 4e-3
-    velocity: AngularSpeed = 0.03
-    acceleration: LargestAngularAcceleration = 0.3
-    jerk: LargestAngularJerk = 10.0
 
 
 class TiltSettings(Settings):
@@ -254,12 +231,12 @@ class WashoutSettings(Settings):
     """The classical washout: scale, high-pass, tilt coordination; for manoeuvres on a road."""
 
     kind: Literal["washout"]
-    surge: SurgeCue = SurgeCue()
-    sway: SwayCue = SwayCue()
-    heave: HeaveCue = HeaveCue()
-    roll: RollCue = RollCue()
-    pitch: PitchCue = PitchCue()
-    yaw: YawCue = YawCue()
+    surge: SurgeCue = SurgeCue.model_validate({})
+    sway: SwayCue = SwayCue.model_validate({})
+    heave: HeaveCue = HeaveCue.model_validate({})
+    roll: RollCue = RollCue.model_validate({})
+    pitch: PitchCue = PitchCue.model_validate({})
+    yaw: YawCue = YawCue.model_validate({})
     tilt: TiltSettings = TiltSettings()
 
     @model_validator(mode="after")
@@ -289,46 +266,22 @@ class WashoutSettings(Settings):
 class HeaveRide(TranslationRide):
     """Upwards."""
 
-    gain: Gain = 0.5
-    corner: Corner = 0.8
-    damping: DampingRatio = 0.7
-    travel: Travel = 22e-3
-    velocity: Speed = 0.14
-    acceleration: LargestAcceleration = 2.5
-    jerk: LargestJerk = 150.0
-
 
 class RollRide(RotationRide):
     """About the vehicle's length."""
 
-    gain: Gain = 0.5
-    corner: Corner = 0.8
-    damping: DampingRatio = 0.7
-    travel: AngularTravel = 12e-3
-    velocity: AngularSpeed = 0.08
-    acceleration: LargestAngularAcceleration = 1.0
-    jerk: LargestAngularJerk = 60.0
-
 
 class PitchRide(RotationRide):
     """About the vehicle's breadth."""
-
-    gain: Gain = 0.5
-    corner: Corner = 0.8
-    damping: DampingRatio = 0.7
-    travel: AngularTravel = 9e-3
-    velocity: AngularSpeed = 0.05
-    acceleration: LargestAngularAcceleration = 0.7
-    jerk: LargestAngularJerk = 60.0
 
 
 class RideSettings(Settings):
     """Heave, roll and pitch of the seat above a corner frequency; the other axes stay at neutral."""
 
     kind: Literal["ride"]
-    heave: HeaveRide = HeaveRide()
-    roll: RollRide = RollRide()
-    pitch: PitchRide = PitchRide()
+    heave: HeaveRide = HeaveRide.model_validate({})
+    roll: RollRide = RollRide.model_validate({})
+    pitch: PitchRide = PitchRide.model_validate({})
 
 
 Cueing = Annotated[WashoutSettings | RideSettings, Field(discriminator="kind")]

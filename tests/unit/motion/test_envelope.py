@@ -19,7 +19,7 @@ from mastd.motion.washout.design import Boxes, boxes
 from mastd.motion.washout.limiter import AXIS_SIZE, POSITION, VELOCITY, advance_axis, box, enter
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
-from mastd.settings.profile.cueing import PitchCue, RideSettings, SurgeCue, WashoutSettings
+from mastd.settings.profile.cueing import RideSettings, WashoutSettings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import RigidPayload
 from mastd.settings.table.table import TableSettings
@@ -180,7 +180,9 @@ def test_the_scale_is_the_last_that_passes(table: TableSettings) -> None:
 
 
 def test_too_much_travel_is_told_and_no_scale_helps(table: TableSettings) -> None:
-    cueing = WashoutSettings(kind="washout", surge=SurgeCue(travel=0.04), pitch=PitchCue(travel=0.02))
+    cueing = WashoutSettings.model_validate(
+        {"kind": "washout", "surge": {"travel": 0.04}, "pitch": {"travel": 0.02}}
+    )
     proof = prove(cueing, SEAT, table, CABIN)
     assert not proof.ok
     assert proof.scale == 0.0

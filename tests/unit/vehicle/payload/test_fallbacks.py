@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.loop.payload.virtual_drive import HOME, MAX_WAY_HOME, VirtualDrive
-from mastd.settings.profile.cueing import SurgeCue, WashoutSettings
+from mastd.settings.profile.cueing import WashoutSettings
 from mastd.settings.profile.oils import FlatRoad, KerbRoad, RandomDriver
 from mastd.vehicle.drivers.controls import Controls, no_controls
 from mastd.vehicle.drivers.random import STEERING_BAND, RandomPace, Wave
@@ -180,7 +180,7 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
 
 
 def test_a_table_that_does_not_come_home_ends_the_drive_all_the_same() -> None:
-    slow = WashoutSettings(kind="washout", surge=SurgeCue(corner=0.01, slow_corner=0.0))
+    slow = WashoutSettings.model_validate({"kind": "washout", "surge": {"corner": 0.01, "slow_corner": 0.0}})
     drive = drive_of(duration=0.1, speed=0.0, cueing=slow)
     drive.begin(np.array([[0.02, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 6, [0.0] * 6]))
     while not drive.finished:
