@@ -118,8 +118,8 @@ def test_every_cause_has_its_advice_and_the_heaviest_comes_first() -> None:
     )
     advice = advise(refused, bad)
     assert [item.what.split(" ", 2)[0] + " " + item.what.split(" ", 2)[1] for item in advice] == [
-        "Run on", "Grant real-time", "Take the", "Let nothing", "Install a", "Keep processor", "Let the",
-        "Keep the", "Run the", "Switch hyper-threading", "Use the",
+        "Use a", "Grant real-time", "Remove the", "Run no", "Install a", "Keep processor", "Let the",
+        "Disable deep", "Run the", "Disable hyper-threading", "Use the",
     ]  # fmt: skip
     assert "RT_GROUP_SCHED" in advice[1].how
     assert "isolcpus=3" in advice[5].how

@@ -166,6 +166,8 @@ def test_a_preset_that_asks_for_it_stops_after_a_stall(rig: Rig) -> None:
     strict.run_profile(1.0)
     strict.step(skipped=140)
     strict.until(State.FAULT)
+    assert strict.supervisor.latch.first is not None
+    assert strict.supervisor.latch.first.code is Code.OVERRUN
 
 
 def test_silence_stops_the_table_and_then_loses_the_plant(rig: Rig) -> None:

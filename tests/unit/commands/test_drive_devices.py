@@ -23,7 +23,7 @@ from mastd.commands.drive.gamepad import (
 )
 from mastd.commands.drive.keyboard import DRIVE, ESCAPE_S, Keyboard, KeyReader, action, gear_of
 from mastd.errors import UsageError
-from mastd.wire.operators.messages import Inputs, pack_drive, read_from_client
+from mastd.wire.operators.messages import Drive, Inputs, pack_drive, read_from_client
 
 REPEAT_S = 1.0 / 30.0
 
@@ -76,7 +76,8 @@ def test_whatever_a_terminal_sends_nothing_breaks(data: bytes) -> None:
     reader, keyboard = KeyReader(), Keyboard(0.0)
     for key in [*reader.feed(data, 0.0), *reader.waited(1.0)]:
         keyboard.press(key, 1.0)
-    read_from_client(pack_drive(1, 1, keyboard.inputs(1.0)))
+    inputs = keyboard.inputs(1.0)
+    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, inputs)
 
 
 def held(keyboard: Keyboard, key: str, begin: float, seconds: float, repeat: float = REPEAT_S) -> float:
@@ -215,7 +216,8 @@ def test_whatever_a_device_gives_what_is_sent_can_be_read(data: bytes) -> None:
     gamepad = Gamepad(USUAL)
     for event in EventReader().feed(data):
         gamepad.hear(event)
-    read_from_client(pack_drive(1, 1, gamepad.inputs()))
+    inputs = gamepad.inputs()
+    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, inputs)
 
 
 def test_a_mapping_that_says_nothing_is_refused_all_at_once() -> None:
@@ -223,7 +225,7 @@ def test_a_mapping_that_says_nothing_is_refused_all_at_once() -> None:
         mapping_of(["gas=1", "throttle=x", "up=-3", "brake=64", "clutch"])
     lines = str(caught.value).splitlines()
     assert len(lines) == 5
-    assert lines[0].startswith("--map gas=1: 'gas' is unknown; axes: steering, throttle, brake, clutch,")
+    assert lines[0].startswith("--map gas=1: 'gas' is unknown; axes: steering, throttle, brake, clutch;")
     assert lines[1].startswith("--map throttle=x: expected throttle=NUMBER from 0 to 63, or throttle=-NUMBER")
     assert lines[2] == "--map up=-3: expected up=NUMBER from 0 to 63"
 
@@ -251,5 +253,5 @@ def test_a_device_that_vanishes_is_told(tmp_path: Path) -> None:
         os.write(writer, record(1, BUTTON, 5))
         assert device.read() == record(1, BUTTON, 5)
         os.close(writer)
-        with pytest.raises(UsageError, match="is gone"):
+        with pytest.raises(UsageError, match="disconnected"):
             device.read()

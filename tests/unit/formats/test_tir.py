@@ -232,7 +232,8 @@ def test_tyres_of_motorcycles_karts_and_mining_trucks_are_taken(tmp_path: Path) 
         {"PDX1": 2.4, "PDY1": 2.2, "CAMMIN": -1.0, "CAMMAX": 1.0},
         {"LMUX": 0.1, "LMUY": 0.1},
     ):
-        read_text(tmp_path, tyre_text({**PAC2002, **changes}))
+        properties = read_text(tmp_path, tyre_text({**PAC2002, **changes}))
+        assert {name: properties.get(name) for name in changes} == pytest.approx(changes)
 
 
 def test_a_vertical_law_that_ends_is_refused(tmp_path: Path) -> None:

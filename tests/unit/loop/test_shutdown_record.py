@@ -82,6 +82,9 @@ def test_files_that_cannot_be_read_keep_nothing_down(tmp_path: Path, text: str) 
     ShutdownRecord(tmp_path)
     (tmp_path / RUNNING_FILE).write_text(text)
     note_shutdown(tmp_path, {"SERVICE_RESULT": "watchdog"})
+    last = ShutdownRecord(tmp_path).last
+    assert last is not None
+    assert last.kind == "watchdog"
 
 
 def test_what_cannot_be_kept_is_told_by_one_line(tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ def test_without_a_manager_nothing_happens(address: str) -> None:
     daemon.stopping()
     daemon.close()
     daemon.alive()
+    assert daemon.interval_ns == 250_000_000, "the loop goes on calling it as often as with a manager"
 
 
 def test_the_abstract_name_space_is_reached() -> None:

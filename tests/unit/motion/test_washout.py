@@ -273,6 +273,7 @@ def test_what_is_not_finite_is_no_cue(value: float) -> None:
             one.step(np.full(9, value), value, value)
             other.step(felt(), G)
     assert np.all(np.isfinite(one.motion))
+    assert np.array_equal(one.motion, other.motion)
     assert np.all(np.isfinite(one.given))
     with pytest.raises(ValueError, match="not finite"):
         one.begin(np.full((3, 6), value))

@@ -285,7 +285,9 @@ def test_shipped_truths_load_and_run(name: str) -> None:
     truth = load(ROOT / "config" / "plants" / f"{name}.yaml", PlantTruth)
     plant = plant_of(truth)
     plant.advance(None, 10 * PERIOD_NS)
-    assert np.isfinite(sample_of(plant).values).all()
+    sample = sample_of(plant)
+    assert np.isfinite(sample.values).all()
+    assert sample.step == 10
 
 
 def test_the_written_schema_of_the_truth_is_up_to_date() -> None:
