@@ -77,7 +77,7 @@ def test_whatever_a_terminal_sends_nothing_breaks(data: bytes) -> None:
     for key in [*reader.feed(data, 0.0), *reader.waited(1.0)]:
         keyboard.press(key, 1.0)
     inputs = keyboard.inputs(1.0)
-    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, inputs)
+    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, *inputs)
 
 
 def held(keyboard: Keyboard, key: str, begin: float, seconds: float, repeat: float = REPEAT_S) -> float:
@@ -217,7 +217,7 @@ def test_whatever_a_device_gives_what_is_sent_can_be_read(data: bytes) -> None:
     for event in EventReader().feed(data):
         gamepad.hear(event)
     inputs = gamepad.inputs()
-    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, inputs)
+    assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, *inputs)
 
 
 def test_a_mapping_that_says_nothing_is_refused_all_at_once() -> None:

@@ -64,7 +64,7 @@ def test_terms_that_are_named_and_agree_are_taken(handler: VirtualHandler) -> No
         channels=CHANNELS,
         channels_sha256=channels_hash("values", CHANNELS),
     )
-    assert handler.rows()[0, JOINED] == 1.0
+    assert handler.rows()[0, RIG_ROW.joined] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_is_refused_keeps_no_place(handler: VirtualHandler) -> None:
         handler.wait(LOST_NS // 6)
         handler.handler.on_message(ANNA, [values_of(welcome.session, 1, (0.0,))], handler.now)
     handler.join(BERT)
-    assert handler.rows()[0, JOINED] == 2.0, "the second session"
+    assert handler.rows()[0, RIG_ROW.joined] == 2.0, "the second session"
 
 
 def test_a_session_is_resumed_on_another_connection_with_its_numbers(handler: VirtualHandler) -> None:
