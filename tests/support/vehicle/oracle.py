@@ -232,6 +232,10 @@ def spring_force(motion: Motion, spring: SpringDamper, forces: Forces) -> None:
         push += stop_force(spring.bump_stop, spring.bump_stop.contact_length - length)
     if spring.rebound_stop is not None:
         push -= stop_force(spring.rebound_stop, length - spring.rebound_stop.contact_length)
+    if spring.gas_spring is not None:
+        gas = spring.gas_spring
+        volume = gas.volume + gas.area * (length - gas.design_length)
+        push += gas.area * (gas.pressure * (gas.volume / volume) ** gas.exponent - 101325.0)
     forces.between(spring.first, first.value, spring.second, second.value, push * direction)
 
 

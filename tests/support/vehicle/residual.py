@@ -90,6 +90,13 @@ class Potentials:
 
 def _spring_energy(spring: SpringDamper, length: float) -> float:
     energy = 0.5 * spring.stiffness * (spring.free_length - length) ** 2
+    if spring.gas_spring is not None:
+        gas = spring.gas_spring
+        volume = gas.volume + gas.area * (length - gas.design_length)
+        energy += (
+            gas.pressure * gas.volume**gas.exponent * volume ** (1.0 - gas.exponent) / (gas.exponent - 1.0)
+        )
+        energy += 101325.0 * volume
     for stop, sign in ((spring.bump_stop, 1.0), (spring.rebound_stop, -1.0)):
         if stop is not None:
             pressed = max(0.0, sign * (stop.contact_length - length))
