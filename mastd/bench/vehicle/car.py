@@ -17,7 +17,7 @@ from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.manoeuvres.base import Accuracy, Manoeuvre, bump, jturn, step_count
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
-from mastd.vehicle.powertrain.fields import GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVER
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 
@@ -88,7 +88,7 @@ def in_gear(manoeuvre: Manoeuvre) -> Manoeuvre:
 
     def controls(times: FloatArray) -> Controls:
         found = manoeuvre.controls(times)
-        found.driver[:, THROTTLE_PEDAL], found.driver[:, GEAR_LEVER] = 0.2, _GEAR
+        found.driver[:, DRIVER.throttle], found.driver[:, DRIVER.gear] = 0.2, _GEAR
         return found
 
     return replace(manoeuvre, controls=controls, gear=_GEAR)

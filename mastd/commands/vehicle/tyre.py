@@ -89,23 +89,26 @@ def tyre_document(
     properties: TyreProperties, coefficients: FloatArray, loads: list[float]
 ) -> dict[str, object]:
     """Return what a tyre is as data for JSON; ``loads`` in N."""
-    from mastd.vehicle.magic_formula import coefficients as n
+    from mastd.vehicle.magic_formula.coefficients import GENERAL, VERTICAL
     from mastd.vehicle.magic_formula.formula import rolling_radius
 
     nominal = properties.get("FNOMIN")
     c = coefficients
-    rim = float(c[n.RIM_DEPTH])
-    free = float(c[n.FREE_RADIUS])
+    rim = float(c[VERTICAL.RIM_DEPTH])
+    free = float(c[VERTICAL.FREE_RADIUS])
     return {
         "name": properties.name,
         "format": properties.format,
         "side": properties.side,
         "nominal_load_n": nominal,
-        "load_range_n": [float(c[n.FZMIN_RATIO] / c[n.SHARE]), float(c[n.FZMAX_RATIO] / c[n.SHARE])],
+        "load_range_n": [
+            float(c[GENERAL.FZMIN_RATIO] / c[GENERAL.INVERSE_FZ0]),
+            float(c[GENERAL.FZMAX_RATIO] / c[GENERAL.INVERSE_FZ0]),
+        ],
         "free_radius_m": free,
         "rolling_radius_m": float(rolling_radius(c, nominal)),
         "vertical_stiffness_n_per_m": _stiffness(c, _depth(c, nominal)),
-        "vertical_damping_n_s_per_m": float(c[n.DAMPING]),
+        "vertical_damping_n_s_per_m": float(c[VERTICAL.VERTICAL_DAMPING]),
         "bottoming_depth_m": rim if rim < free else None,
         "loads": [_figures(c, load) for load in loads],
         "warnings": list(properties.warnings),

@@ -12,7 +12,7 @@ from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.pedals import SpeedController, SpeedGains, WheelTorques, between
 from mastd.vehicle.drivers.powertrain import Train
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER
+from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 
 _RISE: Final = 0.1
 """s in which the pedal goes down."""
@@ -50,11 +50,11 @@ class Braking(Driver):
 
     def act(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         """Write pedal, clutch and lever."""
-        controls.driver[:, CLUTCH_PEDAL] = 1.0
-        controls.driver[:, GEAR_LEVER] = self._lever
+        controls.driver[:, DRIVER.clutch] = 1.0
+        controls.driver[:, DRIVER.gear] = self._lever
         if self._pedal is not None:
             share = np.clip((times - self._start) / _RISE, 0.0, 1.0)
-            controls.driver[:, BRAKE_PEDAL] = self._pedal * 0.5 * (1.0 - np.cos(np.pi * share))
+            controls.driver[:, DRIVER.brake] = self._pedal * 0.5 * (1.0 - np.cos(np.pi * share))
             return
         assert self._deceleration is not None
         since = float(times[-1]) - self._start
@@ -67,6 +67,6 @@ class Braking(Driver):
         forces = between(self._force, force, seen, times)
         self._force = force
         if self._full > 0.0:
-            controls.driver[:, BRAKE_PEDAL] = np.clip(forces / self._full, 0.0, 1.0)
+            controls.driver[:, DRIVER.brake] = np.clip(forces / self._full, 0.0, 1.0)
         else:
             self._torques.brake(forces, controls)

@@ -16,7 +16,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.columns import read_columns
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 from mastd.vehicle.state.inputs import InputLayout
 
 
@@ -97,9 +97,9 @@ def pedal_columns(model: Model) -> dict[str, int]:
     """Return the names of further columns, what the driver moves, and their places in ``Controls.driver``."""
     found = {}
     if any(wheel.brake_torque > 0.0 for wheel in model.wheels):
-        found["brake_pedal"] = BRAKE_PEDAL
+        found["brake_pedal"] = DRIVER.brake
     if model.powertrain is not None:
-        found |= {"throttle": THROTTLE_PEDAL, "clutch_pedal": CLUTCH_PEDAL, "gear": GEAR_LEVER}
+        found |= {"throttle": DRIVER.throttle, "clutch_pedal": DRIVER.clutch, "gear": DRIVER.gear}
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.powertrain import Train
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import ENGINE_SPEED, IDLE_INTEGRAL
+from mastd.vehicle.powertrain.fields import STATE
 
 CRANKING: Final = 0.8
 """s from the clutch pressed until a warm engine runs."""
@@ -33,11 +33,11 @@ class EngineStarter:
 
         ``clutch``: where its pedal is, 0…1.
         """
-        if self._train is None or not state[ENGINE_SPEED] < self._stall:
+        if self._train is None or not state[STATE.engine_speed] < self._stall:
             self._cranked = 0.0
             return
         free = clutch >= _PRESSED or not self._train.pedal
         self._cranked = self._cranked + span if free else 0.0
         if self._cranked >= CRANKING:
-            state[ENGINE_SPEED], state[IDLE_INTEGRAL] = self._train.idle, 0.0
+            state[STATE.engine_speed], state[STATE.idle_integral] = self._train.idle, 0.0
             self._cranked = 0.0

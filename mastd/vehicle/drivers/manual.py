@@ -27,7 +27,7 @@ from mastd.vehicle.drivers.controls import Controls
 from mastd.vehicle.drivers.pedals import HOLDING, SpeedGains, WheelTorques, between, stays
 from mastd.vehicle.drivers.powertrain import Gears, Train
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 from mastd.vehicle.powertrain.model import Powertrain
 
 STEERING, THROTTLE, BRAKE, CLUTCH, GEAR = range(5)
@@ -113,7 +113,7 @@ class _Brakes:
     def write(self, pedal: FloatArray, controls: Controls) -> None:
         """Press it (n, 0…1)."""
         if self._pedal:
-            controls.driver[:, BRAKE_PEDAL] = pedal
+            controls.driver[:, DRIVER.brake] = pedal
         else:
             self._torques.brake(pedal * self._full, controls)
 
@@ -242,10 +242,10 @@ class _PowertrainFeet(_Feet):
     def _write(
         self, throttle: float, clutch: float, seen: Seen, times: FloatArray, controls: Controls
     ) -> None:
-        controls.driver[:, THROTTLE_PEDAL] = self._throttle.line(throttle, seen, times)
+        controls.driver[:, DRIVER.throttle] = self._throttle.line(throttle, seen, times)
         pressed = clutch if self._train.pedal else 0.0
-        controls.driver[:, CLUTCH_PEDAL] = self._clutch.line(pressed, seen, times)
-        controls.driver[:, GEAR_LEVER] = self._lever
+        controls.driver[:, DRIVER.clutch] = self._clutch.line(pressed, seen, times)
+        controls.driver[:, DRIVER.gear] = self._lever
 
 
 def _lever(values: FloatArray, seen: Seen) -> float:

@@ -21,7 +21,7 @@ from mastd.vehicle.drivers.pedals import (
     stays,
 )
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 from mastd.vehicle.powertrain.model import Clutch, Differential, Engine, Powertrain
 
 _IDLE: Final = 80.0
@@ -298,11 +298,11 @@ class PowertrainFoot(Driver):
         now = (throttle, brake, self._gears.clutch)
         lines = [between(old, new, seen, times) for old, new in zip(self._last, now, strict=True)]
         self._last = now
-        controls.driver[:, THROTTLE_PEDAL], controls.driver[:, CLUTCH_PEDAL] = lines[0], lines[2]
-        controls.driver[:, GEAR_LEVER] = float(self._gears.gear) if self._train.manual else self._lever()
+        controls.driver[:, DRIVER.throttle], controls.driver[:, DRIVER.clutch] = lines[0], lines[2]
+        controls.driver[:, DRIVER.gear] = float(self._gears.gear) if self._train.manual else self._lever()
         full = float(np.sum(self._full_brakes / self._torques.radii))
         if full > 0.0:
-            controls.driver[:, BRAKE_PEDAL] = np.clip(lines[1] / full, 0.0, 1.0)
+            controls.driver[:, DRIVER.brake] = np.clip(lines[1] / full, 0.0, 1.0)
         else:
             self._torques.brake(lines[1], controls)
 

@@ -52,14 +52,15 @@ backwards.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.blocks.vectors import Triple, cross, dot
-from mastd.vehicle.magic_formula.coefficients import FREE_RADIUS
+from mastd.vehicle.blocks.wheel_moments import Spin, SpinTorques, carrier_moment, spin_residual
+from mastd.vehicle.magic_formula.coefficients import VERTICAL
 from mastd.vehicle.magic_formula.complex_step import arctan, root, size
 from mastd.vehicle.magic_formula.formula import (
     normal_load,
@@ -93,8 +94,115 @@ ROLLING_FROM: Final = 0.5
 MIN_LOAD: Final = 1.0
 """N: what a deflection means is not asked for below."""
 
-Relaxation = tuple[float, float, float, float, float, float, float]
-Forces = tuple[Triple, Triple, float, float, float, float, float, float, float, Triple]
+
+class Relaxation(NamedTuple):
+    """The carcass at the beginning of a step."""
+
+    deflection_x: float
+    """m, along and across, as far as the load can hold it."""
+    deflection_y: float
+    slip_x: float
+    """κ′ and tan α′ of these deflections."""
+    slip_y: float
+    length_x: float
+    """du/dκ′ and dv/d tan α′, m."""
+    length_y: float
+    sliding: float
+    """0…1: as how much of the contact slides."""
+
+
+class WheelConstants(NamedTuple):
+    """What a wheel is."""
+
+    axial_inertia: float
+    """kg m2."""
+    mirrored: float
+    """−1 where it is mounted on the other side than it was measured on, else 1."""
+    friction: float
+    """Of the ground: a factor on the tyre's own."""
+    rolling_offsets: float
+    """0…1: factor on offsets that a tyre at rest does not have."""
+    rolling_radius: float
+    """m, nominal."""
+
+
+class Contact(NamedTuple):
+    """A contact at the beginning of the step."""
+
+    carcass: Relaxation
+    rolling_speed: float
+    """m/s."""
+    load: float
+    """N."""
+
+
+class Torques(NamedTuple):
+    """Of the drive, of a motor on the carrier, and what the brake can take, N m."""
+
+    drive: float
+    motor: float
+    brake_capacity: float
+
+
+class Step(NamedTuple):
+    """Of the time integrator, as in ``fields``."""
+
+    reach: float
+    """s: change of a speed per change of its acceleration."""
+    rate: float
+    """1/s: 1 / step; 0: slips of steady motion; negative: slips stay."""
+
+
+class Known(NamedTuple):
+    """What of a wheel's balance does not vary with the motion within a step."""
+
+    wheel: WheelConstants
+    contact: Contact
+    torques: Torques
+    step: Step
+    normal: Triple
+    """Unit normal of the ground."""
+    up: Triple
+    """Unit vector against gravity."""
+    ground_rotation: Triple
+    """Angular velocity of the ground, rad/s."""
+    push: Triple
+    """Further force at the wheel centre, N."""
+
+
+class Motion(NamedTuple):
+    """The motion of a wheel; complex where a derivative is taken."""
+
+    arm: Triple
+    """Of the wheel centre on its carrier, m."""
+    axis: Triple
+    height: float
+    """Distance of the wheel centre from the ground, m."""
+    velocity: Triple
+    """Of the wheel centre against the ground, m/s."""
+    angular_velocity: Triple
+    """Of the carrier, rad/s."""
+    spin: float
+    spin_acceleration: float
+
+
+class Balance(NamedTuple):
+    """What a wheel adds to the residuals, and its forces."""
+
+    force: Triple
+    moment: Triple
+    """On its carrier, N and N m about the carrier's centre of mass."""
+    spin_residual: float
+    load: float
+    """F_z, N."""
+    force_x: float
+    force_y: float
+    slip_x: float
+    """κ′ and tan α′ at the end of the step."""
+    slip_y: float
+    brake_torque: float
+    tyre_moment: Triple
+    """About the wheel centre, N m."""
 
 
 @fused_kernel
@@ -128,7 +236,7 @@ def relaxation(c: FloatArray, load: float, u: float, v: float, least: float) -> 
     growth = square * square / YIELDING**4
     part = 4.0 * growth / max(square, 1e-30)
     sliding = min(max((np.sqrt(square) * (1.0 + growth) - STICKING) / (SLIDING_ALL - STICKING), 0.0), 1.0)
-    return (
+    return Relaxation(
         u,
         v,
         u * (1.0 + growth) / along,
@@ -140,7 +248,7 @@ def relaxation(c: FloatArray, load: float, u: float, v: float, least: float) -> 
 
 
 @fused_kernel
-def growth_of(load: float, start_load: float) -> float:
+def length_growth(load: float, start_load: float) -> float:
     """Return how much longer the carcass' lengths count at a load than at that of the step's beginning.
 
     With the ratio q of the loads 1 + (q − 1)² / q above 1, and 1 below: about q − 1, and without a bend at 1.
@@ -153,7 +261,7 @@ def growth_of(load: float, start_load: float) -> float:
 
 
 @fused_kernel
-def forgetting_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
+def relaxation_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
     """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
     slip = root(slip_x * slip_x + slip_y * slip_y + 1e-24)
     most = _larger(size(forward), slip * (1.0 / MAX_SLIP))
@@ -202,128 +310,102 @@ def _speeds(
 
 @fused_kernel
 def _slips(
-    contact: tuple[float, float, float, float, float, float, float, float, float],
+    contact: Contact,
     rate: float,
     load: float,
-    forget: float,
+    speed: float,
     speed_x: float,
     speed_y: float,
 ) -> tuple[float, float, float, float]:
-    """Return κ′ and tan α′ at the end of the step, and those with the standing tyre's damping in them."""
-    _, _, start_x, start_y, sigma_x, sigma_y, sliding, _, start_load = contact
+    """Return κ′ and tan α′ at the end of the step, and those with the standing tyre's damping in them.
+
+    ``speed``: L; ``speed_x``, ``speed_y``: what stretches the carcass at L = 0, m/s.
+    """
+    carcass = contact.carcass
+    start_x, start_y, sigma_x, sigma_y = carcass.slip_x, carcass.slip_y, carcass.length_x, carcass.length_y
     slip_x, slip_y = start_x + 0.0 * speed_x, start_y + 0.0 * speed_y
     ahead_x, ahead_y = slip_x, slip_y
     if rate == 0.0:
-        forget = _larger(forget, STEADY_SPEED + 0.0 * forget)
-        slip_x, slip_y = -speed_x / forget, speed_y / forget
+        speed = _larger(speed, STEADY_SPEED + 0.0 * speed)
+        slip_x, slip_y = -speed_x / speed, speed_y / speed
         ahead_x, ahead_y = slip_x, slip_y
     elif rate > 0.0:
-        growth = growth_of(load, start_load)
+        growth = length_growth(load, contact.load)
         sigma_x, sigma_y = sigma_x * growth, sigma_y * growth
         start_x, start_y = start_x / growth, start_y / growth
-        slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + forget)
-        slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + forget)
-        lead = (1.0 - sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + forget)
-        ahead_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * forget) * (slip_x - start_x)
-        ahead_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * forget) * (slip_y - start_y)
+        slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + speed)
+        slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + speed)
+        lead = (1.0 - carcass.sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + speed)
+        ahead_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * speed) * (slip_x - start_x)
+        ahead_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * speed) * (slip_y - start_y)
     return slip_x, slip_y, ahead_x, ahead_y
 
 
 @fused_kernel
 def _mounted_forces(
-    c: FloatArray,
-    mirrored: float,
-    friction: float,
-    rolling_share: float,
-    rolling_speed: float,
-    load: float,
-    slip_x: float,
-    slip_y: float,
-    camber: float,
+    c: FloatArray, known: Known, load: float, slip_x: float, slip_y: float, camber: float
 ) -> tuple[float, float, float, float, float]:
     """Return the formula's forces and moments of a tyre on its side of the car, none off the ground."""
     if not load.real > 0.0:
         return 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load, 0.0 * load
+    wheel, mirrored = known.wheel, known.wheel.mirrored
     fx, fy, mx, my, mz = slip_forces(
-        c, load, slip_x, mirrored * slip_y, mirrored * camber, rolling_speed, friction, rolling_share
+        c,
+        load,
+        slip_x,
+        mirrored * slip_y,
+        mirrored * camber,
+        known.contact.rolling_speed,
+        wheel.friction,
+        wheel.rolling_offsets,
     )
     return fx, mirrored * fy, mirrored * mx, my, mirrored * mz
 
 
 @fused_kernel
-def _held(needed: float, capacity: float) -> float:
-    """Return the friction brake's torque for what would stop the wheel."""
+def _brake_torque(needed: float, capacity: float) -> float:
+    """Return the friction brake's torque where ``needed`` would stop the wheel."""
     most = capacity + 0.0 * needed
     # At its capacity a brake counts as slipping: an open one has none. What is no number comes through.
     return _larger(-most, _smaller(most, needed)) + 0.0 * capacity
 
 
-@separate_kernel
-def wheel_balance(
-    c: FloatArray,
-    wheel: tuple[float, float, float, float, float],
-    contact: tuple[float, float, float, float, float, float, float, float, float],
-    torques: tuple[float, float, float],
-    clock: tuple[float, float],
-    normal: Triple,
-    up: Triple,
-    ground_turn: Triple,
-    push: Triple,
-    arm: Triple,
-    axis: Triple,
-    height: float,
-    velocity: Triple,
-    turn: Triple,
-    spin: float,
-    spin_acceleration: float,
-) -> Forces:
-    """Return what a wheel adds to the out-of-balance forces: force and moment on its carrier, spin
-    moment.
-
-    ``c``: coefficients (``magic_formula.COUNT``); ``wheel``: axial inertia (kg m2), mirrored (−1 or 1),
-    friction of the ground, share of rolling offsets, nominal rolling radius (m); ``contact``: of the
-    beginning of the step the deflections (m), their slips, their lengths per slip (m), share of sliding,
-    rolling speed (m/s) and load (N); ``torques``: of the drive, of a motor on the carrier, capacity of
-    the brake (N m); ``clock``: reach (s) and rate (1/s) of the step (``fields``); ``normal`` (unit) of
-    the ground, ``up`` (unit) against gravity, ``ground_turn`` (rad/s) of the ground; ``push``: further
-    force at the wheel centre (N). What may be complex: ``arm`` of the wheel centre on its carrier (m),
-    ``axis``, vertical ``height`` over the ground times n_z (its distance, m), ``velocity`` against the
-    ground (m/s), ``turn`` of the carrier (rad/s), ``spin`` (rad/s) and its rate.
-
-    Returned after them: load (N), forces along and across (N), relaxed slips at the end of the step,
-    friction torque of the brake (N m), moment of the tyre about the wheel centre (N m).
-    """
-    inertia, mirrored, friction, rolling_share, nominal = wheel
-    drive, motor, capacity = torques
-    reach, rate = clock
-    e, s, r, lean, cosine = _axes(axis, normal)
-    radius = height / cosine
-    # The ground's velocity is that of the place below the wheel centre.
+@fused_kernel
+def _seen_from_ground(known: Known, motion: Motion) -> Triple:
+    """Return the velocity of the wheel centre against the ground at the place below it."""
+    up, normal, height = known.up, known.normal, motion.height
+    rotation, velocity = known.ground_rotation, motion.velocity
     level = height / dot(up[0], up[1], up[2], normal[0], normal[1], normal[2])
     above = level * up[0], level * up[1], level * up[2]
-    x, y, z = cross(ground_turn[0], ground_turn[1], ground_turn[2], above[0], above[1], above[2])
-    seen = velocity[0] - x, velocity[1] - y, velocity[2] - z
-    sinking = -dot(normal[0], normal[1], normal[2], seen[0], seen[1], seen[2]) / cosine
-    load = normal_load(c, c[FREE_RADIUS] - radius, sinking)
+    x, y, z = cross(rotation[0], rotation[1], rotation[2], above[0], above[1], above[2])
+    return velocity[0] - x, velocity[1] - y, velocity[2] - z
+
+
+@separate_kernel
+def wheel_balance(c: FloatArray, known: Known, motion: Motion) -> Balance:
+    """Return what a wheel adds to the residuals of its carrier and its spin, and its forces.
+
+    ``c``: coefficients (``coefficients.COUNT``). Forces are on the wheel, in the axes of the contact.
+    """
+    normal, axis, turn = known.normal, motion.axis, motion.angular_velocity
+    e, s, r, lean, cosine = _axes(axis, normal)
+    radius = motion.height / cosine
+    seen = _seen_from_ground(known, motion)
+    closing = -dot(normal[0], normal[1], normal[2], seen[0], seen[1], seen[2]) / cosine
+    load = normal_load(c, c[VERTICAL.FREE_RADIUS] - radius, closing)
+    nominal, carcass = known.wheel.rolling_radius, known.contact.carcass
     lever = -nominal * r[0], -nominal * r[1], -nominal * r[2]
-    forward, speed_x, speed_y, heading = _speeds(e, s, lever, normal, ground_turn, seen, turn)
+    forward, speed_x, speed_y, yaw_rate = _speeds(e, s, lever, normal, known.ground_rotation, seen, turn)
     carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
     effective = rolling_radius(c, load)
-    rolling = (spin - carrier_spin) * effective
-    slip_speed_x, slip_speed_y = speed_x - rolling + heading * contact[1], speed_y + heading * contact[0]
-    forget = forgetting_speed(forward, slip_speed_x, slip_speed_y, rolling, contact[6])
-    slip_x, slip_y, ahead_x, ahead_y = _slips(contact, rate, load, forget, slip_speed_x, slip_speed_y)
-    fx, fy, mx, my, mz = _mounted_forces(
-        c,
-        mirrored,
-        friction,
-        rolling_share,
-        contact[7],
-        load,
-        ahead_x,
-        ahead_y,
-        arctan(lean / cosine),
+    rolling = (motion.spin - carrier_spin) * effective
+    slip_speed_x = speed_x - rolling + yaw_rate * carcass.deflection_y
+    slip_speed_y = speed_y + yaw_rate * carcass.deflection_x
+    speed = relaxation_speed(forward, slip_speed_x, slip_speed_y, rolling, carcass.sliding)
+    slip_x, slip_y, ahead_x, ahead_y = _slips(
+        known.contact, known.step.rate, load, speed, slip_speed_x, slip_speed_y
     )
+    fx, fy, mx, my, mz = _mounted_forces(c, known, load, ahead_x, ahead_y, arctan(lean / cosine))
     f = (
         fx * e[0] + fy * s[0] + load * normal[0],
         fx * e[1] + fy * s[1] + load * normal[1],
@@ -337,19 +419,16 @@ def wheel_balance(
         y + mx * e[1] + my * s[1] + mz * normal[1],
         z + mx * e[2] + my * s[2] + mz * normal[2],
     )
+    push, torques = known.push, known.torques
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
-    wanted = spin_acceleration + (carrier_spin - spin) / reach
-    brake = _held(inertia * wanted - axial - drive - motor, capacity)
-    on_carrier = motor + brake
+    wanted = motion.spin_acceleration + (carrier_spin - motion.spin) / known.step.reach
+    needed = known.wheel.axial_inertia * wanted - axial - torques.drive - torques.motor
+    brake = _brake_torque(needed, torques.brake_capacity)
+    spin = Spin(known.wheel.axial_inertia, motion.spin, motion.spin_acceleration)
+    about_axis = SpinTorques(axial, torques.drive, torques.motor + brake)
     whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
-    x, y, z = cross(arm[0], arm[1], arm[2], whole[0], whole[1], whole[2])
-    g = cross(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
-    rest, momentum = axial + on_carrier, inertia * spin
-    moment = (
-        -(x + m[0] - rest * axis[0] - momentum * g[0]),
-        -(y + m[1] - rest * axis[1] - momentum * g[1]),
-        -(z + m[2] - rest * axis[2] - momentum * g[2]),
-    )
+    axis_rate = cross(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
+    x, y, z = carrier_moment(motion.arm, axis, axis_rate, whole, m, spin, about_axis)
     out = -whole[0], -whole[1], -whole[2]
-    spin_moment = inertia * spin_acceleration - axial - drive - on_carrier
-    return out, moment, spin_moment, load, fx, fy, slip_x, slip_y, brake, m
+    residual = spin_residual(spin, about_axis)
+    return Balance(out, (-x, -y, -z), residual, load, fx, fy, slip_x, slip_y, brake, m)

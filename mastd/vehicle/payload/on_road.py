@@ -32,7 +32,7 @@ from mastd.vehicle.payload import checks, road_ahead
 from mastd.vehicle.payload.fallbacks import FADE_IN, FADE_OUT, Condition, Watch
 from mastd.vehicle.payload.road_step import GLANCE, judge
 from mastd.vehicle.payload.seat import FELT, feel
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVER
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.compiled_step import WRENCHES
 from mastd.vehicle.solver.recording import TraceLayout, record_now
@@ -221,7 +221,7 @@ class VehicleOnRoad:
             takeover.mix(controls, coasting, times - seen.time)
         else:
             takeover.note(controls)
-        clutch = float(controls.driver[-1, CLUTCH_PEDAL])
+        clutch = float(controls.driver[-1, DRIVER.clutch])
         self._starter.look(self._arrays.drive_state, clutch, self._sample * self._period)
         self._rows = controls.rows(self.model)
         self._show(controls)
@@ -243,10 +243,10 @@ class VehicleOnRoad:
         shown = self._shown
         if controls.drives.shape[1]:
             shown[:, 0] = controls.drives[:, self._steered, 0] / self._reach
-        shown[:, 1] = controls.driver[:, THROTTLE_PEDAL]
-        shown[:, 2] = controls.driver[:, BRAKE_PEDAL]
-        shown[:, 3] = controls.driver[:, CLUTCH_PEDAL]
-        shown[:, 4] = controls.driver[:, GEAR_LEVER]
+        shown[:, 1] = controls.driver[:, DRIVER.throttle]
+        shown[:, 2] = controls.driver[:, DRIVER.brake]
+        shown[:, 3] = controls.driver[:, DRIVER.clutch]
+        shown[:, 4] = controls.driver[:, DRIVER.gear]
         per_newton = 1.0 / (self._torques.radii * self._torques.mass)
         shown[:, 1] += controls.drive_torque @ per_newton / _FULL.most_drive
         shown[:, 2] += controls.brake_torque @ per_newton / _FULL.most_brake

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.magic_formula import coefficients as n
+from mastd.vehicle.magic_formula.coefficients import MY, VERTICAL
 from mastd.vehicle.magic_formula.formula import (
     normal_load,
     relaxation_lengths,
@@ -69,7 +69,7 @@ def write_tyre(coefficients: FloatArray, loads: Sequence[float], title: str, pat
 
 
 def _speed(coefficients: FloatArray) -> float:
-    return float(1.0 / coefficients[n.REFERENCE_SPEED])
+    return float(1.0 / coefficients[MY.INVERSE_LONGVL])
 
 
 def _name(load: float) -> str:
@@ -136,10 +136,10 @@ def _vertical(panel: Axes, c: FloatArray, loads: Sequence[float]) -> None:
     """Draw the load and, on a second axis, the rolling radius over the depth of contact."""
     _panel(panel, "load, kN", "depth of contact, mm")
     deepest = 0.001
-    while deepest < c[n.FREE_RADIUS] and not normal_load(c, deepest, 0.0) > 1.2 * max(loads):
+    while deepest < c[VERTICAL.FREE_RADIUS] and not normal_load(c, deepest, 0.0) > 1.2 * max(loads):
         deepest += 0.001
-    if c[n.RIM_DEPTH] < c[n.FREE_RADIUS]:
-        deepest = max(deepest, 1.05 * float(c[n.RIM_DEPTH]))
+    if c[VERTICAL.RIM_DEPTH] < c[VERTICAL.FREE_RADIUS]:
+        deepest = max(deepest, 1.05 * float(c[VERTICAL.RIM_DEPTH]))
     depths = np.linspace(0.0, deepest, _POINTS)
     load = np.array([normal_load(c, depth, 0.0) for depth in depths.tolist()])
     radius = np.array([rolling_radius(c, value) for value in load.tolist()])

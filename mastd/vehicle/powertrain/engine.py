@@ -8,7 +8,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.vehicle.powertrain import fields as f
+from mastd.vehicle.powertrain.fields import CLUTCH, CONSTANT, CONVERTER_KIND, STATE
 
 FRICTION_SPEED: Final = 5.0
 """rad/s below which the engine's friction vanishes with its speed."""
@@ -54,14 +54,17 @@ def engine_torque(c: FloatArray, throttle: float, speed: float) -> tuple[float, 
     rotation and vanishes with it. Below the stall speed nothing burns.
     """
     size = abs(speed)
-    if size < c[f.STALL_SPEED] or (speed < 0.0 and c[f.STALL_SPEED] > 0.0):
+    if size < c[CONSTANT.stall_speed] or (speed < 0.0 and c[CONSTANT.stall_speed] > 0.0):
         throttle = 0.0
-    s, share, slope = place(c, int(c[f.SPEEDS]), int(c[f.SPEED_COUNT]), size)
-    t, part, _ = place(c, int(c[f.THROTTLES]), int(c[f.THROTTLE_COUNT]), throttle)
-    row = int(c[f.TORQUES]) + t * int(c[f.SPEED_COUNT]) + s
-    low, high = between(c, row, share), between(c, row + int(c[f.SPEED_COUNT]), share)
+    s, share, slope = place(c, int(c[CONSTANT.speeds]), int(c[CONSTANT.speed_count]), size)
+    t, part, _ = place(c, int(c[CONSTANT.throttles]), int(c[CONSTANT.throttle_count]), throttle)
+    row = int(c[CONSTANT.torques]) + t * int(c[CONSTANT.speed_count]) + s
+    low, high = between(c, row, share), between(c, row + int(c[CONSTANT.speed_count]), share)
     torque = low + part * (high - low)
-    low, high = c[row + 1] - c[row], c[row + 1 + int(c[f.SPEED_COUNT])] - c[row + int(c[f.SPEED_COUNT])]
+    low, high = (
+        c[row + 1] - c[row],
+        c[row + 1 + int(c[CONSTANT.speed_count])] - c[row + int(c[CONSTANT.speed_count])],
+    )
     rate = slope * (low + part * (high - low))
     if speed < 0.0:
         rate = -rate
@@ -77,19 +80,21 @@ def engine_torque(c: FloatArray, throttle: float, speed: float) -> tuple[float, 
 @fused_kernel
 def governed_throttle(c: FloatArray, state: FloatArray, pedal: float, step: float) -> float:
     """Return the throttle of pedal, idle controller and limiter; advance the idle controller."""
-    speed = state[f.ENGINE_SPEED]
+    speed = state[STATE.engine_speed]
     throttle = clipped(pedal, 0.0, 1.0)
-    if c[f.IDLE_SPEED] > 0.0:
-        error = c[f.IDLE_SPEED] - speed
-        wanted = c[f.IDLE_THROTTLE] + state[f.IDLE_INTEGRAL] + c[f.IDLE_GAIN] * error
+    if c[CONSTANT.idle_speed] > 0.0:
+        error = c[CONSTANT.idle_speed] - speed
+        wanted = c[CONSTANT.idle_throttle] + state[STATE.idle_integral] + c[CONSTANT.idle_gain] * error
         if wanted > throttle:
             if wanted < 1.0:
-                state[f.IDLE_INTEGRAL] += step * c[f.IDLE_RATE] * error
+                state[STATE.idle_integral] += step * c[CONSTANT.idle_rate] * error
             throttle = clipped(wanted, 0.0, 1.0)
         else:
             # The pedal or the car turns the engine: what the integral had to add is no longer needed.
-            state[f.IDLE_INTEGRAL] -= step * c[f.IDLE_RATE] / c[f.IDLE_GAIN] * state[f.IDLE_INTEGRAL]
-    over = (speed - c[f.LIMIT_SPEED]) / c[f.LIMIT_BAND]
+            state[STATE.idle_integral] -= (
+                step * c[CONSTANT.idle_rate] / c[CONSTANT.idle_gain] * state[STATE.idle_integral]
+            )
+    over = (speed - c[CONSTANT.limit_speed]) / c[CONSTANT.limit_band]
     return throttle * (1.0 - clipped(over, 0.0, 1.0))
 
 
@@ -101,7 +106,7 @@ def pump_and_turbine(
 
     A faster turbine drives the pump with the same table, roles exchanged, without a stator's help.
     """
-    first, count = int(c[f.CONVERTER]), int(c[f.CONVERTER_COUNT])
+    first, count = int(c[CONSTANT.converter]), int(c[CONSTANT.converter_count])
     if pump >= turbine and pump > 0.0:
         k, share, slope = place(c, first, count, turbine / pump)
         factor = between(c, first + count + k, share)
@@ -132,22 +137,26 @@ def pump_and_turbine(
 @fused_kernel
 def clutch_capacity(c: FloatArray, state: FloatArray, pedal: float, step: float) -> float:
     """Return the torque that clutch or lock-up can take now; advance the lock-up."""
-    capacity: float = c[f.CLUTCH_CAPACITY]
-    if c[f.LAUNCH] == f.CONVERTER_KIND:
-        pump, turbine = state[f.ENGINE_SPEED], state[f.INPUT_SPEED]
+    capacity: float = c[CONSTANT.clutch_capacity]
+    if c[CONSTANT.launch] == CONVERTER_KIND:
+        pump, turbine = state[STATE.engine_speed], state[STATE.input_speed]
         closing = (
-            state[f.GEAR] >= c[f.LOCK_GEAR]
-            and state[f.ENGAGED] > 0.0
-            and not state[f.CHANGE_LEFT] > 0.0
-            and turbine > c[f.LOCK_SPEED]
-            and (state[f.LOCK_UP] > 0.0 or turbine > c[f.LOCK_RATIO] * pump)
+            state[STATE.gear] >= c[CONSTANT.lock_gear]
+            and state[STATE.engaged] > 0.0
+            and not state[STATE.change_left] > 0.0
+            and turbine > c[CONSTANT.lock_speed]
+            and (state[STATE.lock_up] > 0.0 or turbine > c[CONSTANT.lock_ratio] * pump)
         )
-        state[f.LOCK_UP] = clipped(state[f.LOCK_UP] + step / c[f.LOCK_TIME], 0.0, 1.0) if closing else 0.0
-        return capacity * float(state[f.LOCK_UP])
-    if c[f.LAUNCH] == f.CLUTCH:
-        closed = 1.0 - clipped((pedal - c[f.PEDAL_CLOSED]) / (c[f.PEDAL_OPEN] - c[f.PEDAL_CLOSED]), 0.0, 1.0)
-        if c[f.CLOSING_END] > 0.0:
-            width = c[f.CLOSING_END] - c[f.CLOSING_BEGIN]
-            closed *= clipped((state[f.ENGINE_SPEED] - c[f.CLOSING_BEGIN]) / width, 0.0, 1.0)
+        state[STATE.lock_up] = (
+            clipped(state[STATE.lock_up] + step / c[CONSTANT.lock_time], 0.0, 1.0) if closing else 0.0
+        )
+        return capacity * float(state[STATE.lock_up])
+    if c[CONSTANT.launch] == CLUTCH:
+        closed = 1.0 - clipped(
+            (pedal - c[CONSTANT.pedal_closed]) / (c[CONSTANT.pedal_open] - c[CONSTANT.pedal_closed]), 0.0, 1.0
+        )
+        if c[CONSTANT.closing_end] > 0.0:
+            width = c[CONSTANT.closing_end] - c[CONSTANT.closing_begin]
+            closed *= clipped((state[STATE.engine_speed] - c[CONSTANT.closing_begin]) / width, 0.0, 1.0)
         return capacity * closed
     return np.inf

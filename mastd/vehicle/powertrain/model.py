@@ -18,8 +18,18 @@ from typing import Final, Protocol
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.engine import engine_torque
+from mastd.vehicle.powertrain.fields import (
+    CLUTCH,
+    CONSTANT,
+    CONSTANTS,
+    CONVERTER_KIND,
+    DIFFERENTIAL_SIZE,
+    DIFFERENTIALS,
+    NODE,
+    NODE_SIZE,
+    STATE,
+)
 from mastd.vehicle.powertrain.step import drive_wheels
 
 __all__ = [
@@ -188,18 +198,18 @@ def pack(powertrain: Powertrain, wheels: Sequence[HasSpin]) -> tuple[FloatArray,
     """
     inertias = [wheel.axial_inertia for wheel in wheels]
     nodes = _listed(powertrain.driveline)
-    numbers: list[float] = [0.0] * f.CONSTANTS
+    numbers: list[float] = [0.0] * CONSTANTS
     _pack_engine(numbers, powertrain.engine)
     _pack_launch(numbers, powertrain.launch)
     _pack_gearbox(numbers, powertrain.gearbox)
-    numbers[f.STIFFNESS], numbers[f.DAMPING] = powertrain.stiffness, powertrain.damping
-    numbers[f.NODE_COUNT] = len(nodes)
+    numbers[CONSTANT.stiffness], numbers[CONSTANT.damping] = powertrain.stiffness, powertrain.damping
+    numbers[CONSTANT.node_count] = len(nodes)
     places = {id(node): -1.0 - k for k, node in enumerate(nodes)}
-    _append(numbers, f.NODES, [x for node in nodes for x in _node_numbers(node, places, inertias)])
+    _append(numbers, CONSTANT.nodes, [x for node in nodes for x in _node_numbers(node, places, inertias)])
     constants = np.array(numbers)
     _prepare_idle(constants, powertrain.engine)
-    state = np.zeros(f.STATE + f.STATE_STRIDE * len(nodes))
-    state[f.ENGINE_SPEED] = state[f.CLUTCH_SLIP] = powertrain.engine.idle_speed
+    state = np.zeros(DIFFERENTIALS + DIFFERENTIAL_SIZE * len(nodes))
+    state[STATE.engine_speed] = state[STATE.clutch_slip] = powertrain.engine.idle_speed
     return constants, state
 
 
@@ -212,15 +222,15 @@ def start(powertrain: Powertrain, wheels: Sequence[HasSpin], spins: FloatArray, 
     constants, state = pack(powertrain, wheels)
     if not -len(powertrain.gearbox.reverse) <= gear <= len(powertrain.gearbox.forward):
         raise ValueError(f"gear {gear} is not one of the gearbox's")
-    ratio = constants[int(constants[f.GEARS]) + gear]
+    ratio = constants[int(constants[CONSTANT.gears]) + gear]
     speed = _mean_speed(powertrain.driveline, spins)
-    state[f.OUTPUT_SPEED] = state[f.WHEEL_SPEED] = speed
-    state[f.GEAR], state[f.RATIO], state[f.ENGAGED] = gear, ratio, float(gear != 0)
-    state[f.INPUT_SPEED] = ratio * speed
+    state[STATE.output_speed] = state[STATE.wheel_speed] = speed
+    state[STATE.gear], state[STATE.ratio], state[STATE.engaged] = gear, ratio, float(gear != 0)
+    state[STATE.input_speed] = ratio * speed
     lowest = powertrain.engine.idle_speed
     rigid = powertrain.launch is None
-    state[f.ENGINE_SPEED] = ratio * speed if rigid else max(lowest, ratio * speed)
-    state[f.CLUTCH_SLIP] = state[f.ENGINE_SPEED] - state[f.INPUT_SPEED]
+    state[STATE.engine_speed] = ratio * speed if rigid else max(lowest, ratio * speed)
+    state[STATE.clutch_slip] = state[STATE.engine_speed] - state[STATE.input_speed]
     return state
 
 
@@ -286,14 +296,17 @@ def _append(numbers: list[float], entry: int, values: Sequence[float] | FloatArr
 
 
 def _pack_engine(numbers: list[float], engine: Engine) -> None:
-    numbers[f.ENGINE_INERTIA] = engine.inertia
-    numbers[f.THROTTLE_COUNT], numbers[f.SPEED_COUNT] = len(engine.throttles), len(engine.speeds)
-    _append(numbers, f.THROTTLES, engine.throttles)
-    _append(numbers, f.SPEEDS, engine.speeds)
-    _append(numbers, f.TORQUES, np.asarray(engine.torques).ravel())
-    numbers[f.LIMIT_SPEED] = engine.limit_speed
-    numbers[f.LIMIT_BAND] = LIMIT_BAND * engine.limit_speed if engine.limit_speed < math.inf else 1.0
-    numbers[f.STALL_SPEED] = engine.stall_speed
+    numbers[CONSTANT.engine_inertia] = engine.inertia
+    numbers[CONSTANT.throttle_count], numbers[CONSTANT.speed_count] = (
+        len(engine.throttles),
+        len(engine.speeds),
+    )
+    _append(numbers, CONSTANT.throttles, engine.throttles)
+    _append(numbers, CONSTANT.speeds, engine.speeds)
+    _append(numbers, CONSTANT.torques, np.asarray(engine.torques).ravel())
+    numbers[CONSTANT.limit_speed] = engine.limit_speed
+    numbers[CONSTANT.limit_band] = LIMIT_BAND * engine.limit_speed if engine.limit_speed < math.inf else 1.0
+    numbers[CONSTANT.stall_speed] = engine.stall_speed
 
 
 def _prepare_idle(constants: FloatArray, engine: Engine) -> None:
@@ -301,62 +314,65 @@ def _prepare_idle(constants: FloatArray, engine: Engine) -> None:
     if not engine.idle_speed > 0.0:
         return
     drag, full = (engine_torque(constants, throttle, engine.idle_speed)[0] for throttle in (0.0, 1.0))
-    constants[f.IDLE_SPEED] = engine.idle_speed
-    constants[f.IDLE_THROTTLE] = min(max(-drag / (full - drag), 0.0), 1.0)
+    constants[CONSTANT.idle_speed] = engine.idle_speed
+    constants[CONSTANT.idle_throttle] = min(max(-drag / (full - drag), 0.0), 1.0)
     pole = 2.0 / engine.idle_response
-    constants[f.IDLE_GAIN] = 2.0 * pole * engine.inertia / (full - drag)
-    constants[f.IDLE_RATE] = pole**2 * engine.inertia / (full - drag)
+    constants[CONSTANT.idle_gain] = 2.0 * pole * engine.inertia / (full - drag)
+    constants[CONSTANT.idle_rate] = pole**2 * engine.inertia / (full - drag)
 
 
 def _pack_launch(numbers: list[float], launch: Clutch | Converter | None) -> None:
     if isinstance(launch, Clutch):
-        numbers[f.LAUNCH], numbers[f.CLUTCH_CAPACITY] = f.CLUTCH, launch.capacity
-        numbers[f.PEDAL_CLOSED], numbers[f.PEDAL_OPEN] = launch.closed_pedal, launch.open_pedal
+        numbers[CONSTANT.launch], numbers[CONSTANT.clutch_capacity] = CLUTCH, launch.capacity
+        numbers[CONSTANT.pedal_closed], numbers[CONSTANT.pedal_open] = launch.closed_pedal, launch.open_pedal
         if launch.closing_speeds is not None:
-            numbers[f.CLOSING_BEGIN], numbers[f.CLOSING_END] = launch.closing_speeds
+            numbers[CONSTANT.closing_begin], numbers[CONSTANT.closing_end] = launch.closing_speeds
     elif isinstance(launch, Converter):
-        numbers[f.LAUNCH] = f.CONVERTER_KIND
-        numbers[f.CONVERTER_COUNT] = len(launch.speed_ratios)
+        numbers[CONSTANT.launch] = CONVERTER_KIND
+        numbers[CONSTANT.converter_count] = len(launch.speed_ratios)
         _append(
             numbers,
-            f.CONVERTER,
+            CONSTANT.converter,
             np.concatenate([launch.speed_ratios, launch.factors, launch.torque_ratios]),
         )
         lock = launch.lock_up or LockUp(0.0, math.inf, 0, math.inf, 1.0)
-        numbers[f.CLUTCH_CAPACITY], numbers[f.LOCK_RATIO] = lock.capacity, lock.speed_ratio
-        numbers[f.LOCK_GEAR], numbers[f.LOCK_SPEED] = lock.first_gear, lock.open_speed
-        numbers[f.LOCK_TIME] = lock.closing_time
+        numbers[CONSTANT.clutch_capacity], numbers[CONSTANT.lock_ratio] = lock.capacity, lock.speed_ratio
+        numbers[CONSTANT.lock_gear], numbers[CONSTANT.lock_speed] = lock.first_gear, lock.open_speed
+        numbers[CONSTANT.lock_time] = lock.closing_time
 
 
 def _pack_gearbox(numbers: list[float], gearbox: Gearbox) -> None:
-    numbers[f.INPUT_INERTIA], numbers[f.OUTPUT_INERTIA] = gearbox.input_inertia, gearbox.output_inertia
-    numbers[f.SYNCHRONISER], numbers[f.GEARBOX_LOSS] = (
+    numbers[CONSTANT.input_inertia], numbers[CONSTANT.output_inertia] = (
+        gearbox.input_inertia,
+        gearbox.output_inertia,
+    )
+    numbers[CONSTANT.synchroniser], numbers[CONSTANT.gearbox_loss] = (
         gearbox.synchroniser_torque,
         1.0 - gearbox.efficiency,
     )
-    numbers[f.FORWARD], numbers[f.REVERSE] = len(gearbox.forward), len(gearbox.reverse)
-    _append(numbers, f.GEARS, [*reversed(gearbox.reverse), 0.0, *gearbox.forward])
-    numbers[f.GEARS] += len(gearbox.reverse)
+    numbers[CONSTANT.forward], numbers[CONSTANT.reverse] = len(gearbox.forward), len(gearbox.reverse)
+    _append(numbers, CONSTANT.gears, [*reversed(gearbox.reverse), 0.0, *gearbox.forward])
+    numbers[CONSTANT.gears] += len(gearbox.reverse)
     changes = gearbox.changes
     if changes is not None:
-        numbers[f.CHANGE_COUNT] = len(changes.throttles)
-        _append(numbers, f.CHANGES, np.concatenate([changes.throttles, changes.up, changes.down]))
-        numbers[f.CHANGE_TIME], numbers[f.HOLD_TIME] = changes.duration, changes.hold
-        numbers[f.CHANGE_THROTTLE] = changes.throttle_share
+        numbers[CONSTANT.change_count] = len(changes.throttles)
+        _append(numbers, CONSTANT.changes, np.concatenate([changes.throttles, changes.up, changes.down]))
+        numbers[CONSTANT.change_time], numbers[CONSTANT.hold_time] = changes.duration, changes.hold
+        numbers[CONSTANT.change_throttle] = changes.throttle_share
 
 
 def _node_numbers(
     node: Differential, places: dict[int, float], wheel_inertias: Sequence[float]
 ) -> list[float]:
     """Return a differential's block."""
-    block = [0.0] * f.NODE_STRIDE
-    block[f.N_FIRST], block[f.N_SECOND] = (
+    block = [0.0] * NODE_SIZE
+    block[NODE.first], block[NODE.second] = (
         places[id(output)] if isinstance(output, Differential) else float(output)
         for output in (node.first, node.second)
     )
     first, second = _output_inertias(node, wheel_inertias)
-    block[f.N_SHARE], block[f.N_RATIO], block[f.N_LOSS] = node.share, node.ratio, 1.0 - node.efficiency
-    block[f.N_PRELOAD], block[f.N_BIAS] = node.preload, node.torque_share
-    block[f.N_HUB] = node.hub_ratio
-    block[f.N_INERTIA] = 1.0 / (1.0 / first + 1.0 / second)
+    block[NODE.share], block[NODE.ratio], block[NODE.loss] = node.share, node.ratio, 1.0 - node.efficiency
+    block[NODE.preload], block[NODE.bias] = node.preload, node.torque_share
+    block[NODE.hub] = node.hub_ratio
+    block[NODE.inertia] = 1.0 / (1.0 / first + 1.0 / second)
     return block

@@ -19,7 +19,6 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
-from mastd.vehicle.powertrain import fields as f
 from mastd.vehicle.powertrain.engine import (
     between,
     clipped,
@@ -28,6 +27,18 @@ from mastd.vehicle.powertrain.engine import (
     governed_throttle,
     place,
     pump_and_turbine,
+)
+from mastd.vehicle.powertrain.fields import (
+    CONSTANT,
+    CONVERTER_KIND,
+    DIFFERENTIAL,
+    DIFFERENTIAL_SIZE,
+    DIFFERENTIALS,
+    DRIVE,
+    DRIVER,
+    NODE,
+    NODE_SIZE,
+    STATE,
 )
 
 
@@ -48,7 +59,7 @@ def drive_wheels(
     wheel_speed = gather_speeds(constants, state, spins)
     choose_gear(constants, state, driver, step)
     advance_speeds(constants, state, driver, step, wheel_speed)
-    state[f.WHEEL_SPEED] = wheel_speed
+    state[STATE.wheel_speed] = wheel_speed
     share_torque(constants, state, spins, step, torques)
 
 
@@ -56,21 +67,23 @@ def drive_wheels(
 def output_speed(state: FloatArray, spins: FloatArray, child: float, hub: float) -> float:
     """Return the speed of what a differential's output drives, at the differential."""
     k = int(child)
-    speed: float = hub * spins[k] if k >= 0 else state[f.STATE + (-1 - k) * f.STATE_STRIDE + f.S_SPEED]
+    speed: float = (
+        hub * spins[k] if k >= 0 else state[DIFFERENTIALS + (-1 - k) * DIFFERENTIAL_SIZE + DIFFERENTIAL.speed]
+    )
     return speed
 
 
 @fused_kernel
 def gather_speeds(c: FloatArray, state: FloatArray, spins: FloatArray) -> float:
     """Write the input speeds of all differentials and return the first one's, the gearbox output's."""
-    first, count = int(c[f.NODES]), int(c[f.NODE_COUNT])
+    first, count = int(c[CONSTANT.nodes]), int(c[CONSTANT.node_count])
     speed = 0.0
     for k in range(count - 1, -1, -1):
-        node = first + k * f.NODE_STRIDE
-        a = output_speed(state, spins, c[node + f.N_FIRST], c[node + f.N_HUB])
-        b = output_speed(state, spins, c[node + f.N_SECOND], c[node + f.N_HUB])
-        speed = c[node + f.N_RATIO] * (b + c[node + f.N_SHARE] * (a - b))
-        state[f.STATE + k * f.STATE_STRIDE + f.S_SPEED] = speed
+        node = first + k * NODE_SIZE
+        a = output_speed(state, spins, c[node + NODE.first], c[node + NODE.hub])
+        b = output_speed(state, spins, c[node + NODE.second], c[node + NODE.hub])
+        speed = c[node + NODE.ratio] * (b + c[node + NODE.share] * (a - b))
+        state[DIFFERENTIALS + k * DIFFERENTIAL_SIZE + DIFFERENTIAL.speed] = speed
     return speed
 
 
@@ -87,24 +100,30 @@ def share_torque(
     """Hand the shaft's torque down the differentials to the wheels."""
     for k in range(torques.shape[0]):
         torques[k] = 0.0
-    first, count = int(c[f.NODES]), int(c[f.NODE_COUNT])
-    state[f.STATE + f.S_TORQUE] = with_loss(state[f.SHAFT_TORQUE], c[f.GEARBOX_LOSS], state[f.WHEEL_SPEED])
+    first, count = int(c[CONSTANT.nodes]), int(c[CONSTANT.node_count])
+    state[DIFFERENTIALS + DIFFERENTIAL.torque] = with_loss(
+        state[STATE.shaft_torque], c[CONSTANT.gearbox_loss], state[STATE.wheel_speed]
+    )
     for k in range(count):
-        node, own = first + k * f.NODE_STRIDE, f.STATE + k * f.STATE_STRIDE
-        torque = with_loss(state[own + f.S_TORQUE], c[node + f.N_LOSS], state[own + f.S_SPEED])
-        torque *= c[node + f.N_RATIO]
-        hub = c[node + f.N_HUB]
+        node, own = first + k * NODE_SIZE, DIFFERENTIALS + k * DIFFERENTIAL_SIZE
+        torque = with_loss(
+            state[own + DIFFERENTIAL.torque], c[node + NODE.loss], state[own + DIFFERENTIAL.speed]
+        )
+        torque *= c[node + NODE.ratio]
+        hub = c[node + NODE.hub]
         lock = 0.0
-        if c[node + f.N_PRELOAD] > 0.0 or c[node + f.N_BIAS] > 0.0:
-            a = output_speed(state, spins, c[node + f.N_FIRST], hub)
-            b = output_speed(state, spins, c[node + f.N_SECOND], hub)
-            most = c[node + f.N_PRELOAD] + c[node + f.N_BIAS] * abs(torque)
+        if c[node + NODE.preload] > 0.0 or c[node + NODE.bias] > 0.0:
+            a = output_speed(state, spins, c[node + NODE.first], hub)
+            b = output_speed(state, spins, c[node + NODE.second], hub)
+            most = c[node + NODE.preload] + c[node + NODE.bias] * abs(torque)
             # The speeds contain what the last torque did; this is what was missing.
-            lock = clipped(state[own + f.S_LOCK] + c[node + f.N_INERTIA] * (b - a) / step, -most, most)
-        state[own + f.S_LOCK] = lock
-        share = c[node + f.N_SHARE] * torque
-        hand_on(state, torques, c[node + f.N_FIRST], hub, share + lock)
-        hand_on(state, torques, c[node + f.N_SECOND], hub, torque - share - lock)
+            lock = clipped(
+                state[own + DIFFERENTIAL.lock] + c[node + NODE.inertia] * (b - a) / step, -most, most
+            )
+        state[own + DIFFERENTIAL.lock] = lock
+        share = c[node + NODE.share] * torque
+        hand_on(state, torques, c[node + NODE.first], hub, share + lock)
+        hand_on(state, torques, c[node + NODE.second], hub, torque - share - lock)
 
 
 @fused_kernel
@@ -114,51 +133,53 @@ def hand_on(state: FloatArray, torques: FloatArray, child: float, hub: float, to
     if k >= 0:
         torques[k] = hub * torque
     else:
-        state[f.STATE + (-1 - k) * f.STATE_STRIDE + f.S_TORQUE] = torque
+        state[DIFFERENTIALS + (-1 - k) * DIFFERENTIAL_SIZE + DIFFERENTIAL.torque] = torque
 
 
 @fused_kernel
 def choose_gear(c: FloatArray, state: FloatArray, driver: FloatArray, step: float) -> None:
     """Follow the gear lever: begin changes, advance the one under way, write the ratio in use."""
-    lever = driver[f.GEAR_LEVER]
-    present = state[f.GEAR]
+    lever = driver[DRIVER.gear]
+    present = state[STATE.gear]
     wanted = 0.0
-    if lever == f.DRIVE:
-        if c[f.CHANGES] > 0.0:
+    if lever == DRIVE:
+        if c[CONSTANT.changes] > 0.0:
             wanted = wanted_gear(c, state, driver)
-    elif -c[f.REVERSE] <= lever <= c[f.FORWARD]:
+    elif -c[CONSTANT.reverse] <= lever <= c[CONSTANT.forward]:
         wanted = np.floor(lever + 0.5)
-    state[f.HOLD_LEFT] = clipped(state[f.HOLD_LEFT] - step, 0.0, np.inf)
-    ratios = int(c[f.GEARS])
+    state[STATE.hold_left] = clipped(state[STATE.hold_left] - step, 0.0, np.inf)
+    ratios = int(c[CONSTANT.gears])
     if wanted != present:
-        under_load = c[f.CHANGES] > 0.0 and wanted > 0.0 and present > 0.0 and state[f.ENGAGED] > 0.0
-        state[f.OLD_RATIO] = state[f.RATIO]
-        state[f.CHANGE_LEFT] = c[f.CHANGE_TIME] if under_load else 0.0
-        state[f.HOLD_LEFT] = c[f.HOLD_TIME] + state[f.CHANGE_LEFT]
+        under_load = (
+            c[CONSTANT.changes] > 0.0 and wanted > 0.0 and present > 0.0 and state[STATE.engaged] > 0.0
+        )
+        state[STATE.old_ratio] = state[STATE.ratio]
+        state[STATE.change_left] = c[CONSTANT.change_time] if under_load else 0.0
+        state[STATE.hold_left] = c[CONSTANT.hold_time] + state[STATE.change_left]
         if not under_load:
-            state[f.ENGAGED] = 0.0
-        state[f.GEAR] = wanted
-    ratio = c[ratios + int(state[f.GEAR])]
-    if state[f.CHANGE_LEFT] > 0.0:
-        left = clipped(state[f.CHANGE_LEFT] - step, 0.0, np.inf)
-        state[f.CHANGE_LEFT] = left
-        ratio += left / c[f.CHANGE_TIME] * (state[f.OLD_RATIO] - ratio)
-    state[f.RATIO] = ratio
+            state[STATE.engaged] = 0.0
+        state[STATE.gear] = wanted
+    ratio = c[ratios + int(state[STATE.gear])]
+    if state[STATE.change_left] > 0.0:
+        left = clipped(state[STATE.change_left] - step, 0.0, np.inf)
+        state[STATE.change_left] = left
+        ratio += left / c[CONSTANT.change_time] * (state[STATE.old_ratio] - ratio)
+    state[STATE.ratio] = ratio
 
 
 @fused_kernel
 def wanted_gear(c: FloatArray, state: FloatArray, driver: FloatArray) -> float:
     """Return the forward gear that the map of changes asks for."""
-    first, count = int(c[f.CHANGES]), int(c[f.CHANGE_COUNT])
-    k, share, _ = place(c, first, count, driver[f.THROTTLE_PEDAL])
+    first, count = int(c[CONSTANT.changes]), int(c[CONSTANT.change_count])
+    k, share, _ = place(c, first, count, driver[DRIVER.throttle])
     up, down = between(c, first + count + k, share), between(c, first + 2 * count + k, share)
-    ratios, gear, top = int(c[f.GEARS]), int(state[f.GEAR]), int(c[f.FORWARD])
-    speed = state[f.OUTPUT_SPEED]
+    ratios, gear, top = int(c[CONSTANT.gears]), int(state[STATE.gear]), int(c[CONSTANT.forward])
+    speed = state[STATE.output_speed]
     if gear <= 0:
         gear = 1
         while gear < top and c[ratios + gear] * speed > up:
             gear += 1
-    elif not (state[f.HOLD_LEFT] > 0.0 or state[f.CHANGE_LEFT] > 0.0):
+    elif not (state[STATE.hold_left] > 0.0 or state[STATE.change_left] > 0.0):
         if gear < top and c[ratios + gear] * speed > up:
             gear += 1
         elif gear > 1 and c[ratios + gear] * speed < down:
@@ -171,27 +192,27 @@ def advance_speeds(
     c: FloatArray, state: FloatArray, driver: FloatArray, step: float, wheel_speed: float
 ) -> None:
     """Solve for the three speeds at the end of the step, and the twist."""
-    x0, y0, z0 = state[f.ENGINE_SPEED], state[f.INPUT_SPEED], state[f.OUTPUT_SPEED]
-    pedal = driver[f.THROTTLE_PEDAL]
-    if state[f.CHANGE_LEFT] > 0.0:
-        pedal *= c[f.CHANGE_THROTTLE]
+    x0, y0, z0 = state[STATE.engine_speed], state[STATE.input_speed], state[STATE.output_speed]
+    pedal = driver[DRIVER.throttle]
+    if state[STATE.change_left] > 0.0:
+        pedal *= c[CONSTANT.change_throttle]
     throttle = governed_throttle(c, state, pedal, step)
     torque, slope = engine_torque(c, throttle, x0)
-    capacity = clutch_capacity(c, state, driver[f.CLUTCH_PEDAL], step)
+    capacity = clutch_capacity(c, state, driver[DRIVER.clutch], step)
     pump, pump_x, pump_y, turbine, turbine_x, turbine_y = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if c[f.LAUNCH] == f.CONVERTER_KIND:
+    if c[CONSTANT.launch] == CONVERTER_KIND:
         pump, pump_x, pump_y, turbine, turbine_x, turbine_y = pump_and_turbine(c, x0, y0)
     # Shaft: T_s = rest + stiff z.
-    stiff = c[f.STIFFNESS] * step + c[f.DAMPING]
-    rest = c[f.STIFFNESS] * state[f.TWIST] - stiff * wheel_speed
-    out_inertia = c[f.OUTPUT_INERTIA] + step * stiff
-    out_momentum = c[f.OUTPUT_INERTIA] * z0 - step * rest
-    ratio, in_inertia = state[f.RATIO], c[f.INPUT_INERTIA]
+    stiff = c[CONSTANT.stiffness] * step + c[CONSTANT.damping]
+    rest = c[CONSTANT.stiffness] * state[STATE.twist] - stiff * wheel_speed
+    out_inertia = c[CONSTANT.output_inertia] + step * stiff
+    out_momentum = c[CONSTANT.output_inertia] * z0 - step * rest
+    ratio, in_inertia = state[STATE.ratio], c[CONSTANT.input_inertia]
     # Engine's and input shaft's rows, without what gears and friction add.
-    a11 = c[f.ENGINE_INERTIA] + step * (pump_x - slope)
+    a11 = c[CONSTANT.engine_inertia] + step * (pump_x - slope)
     a12 = step * pump_y
     a21 = -step * turbine_x
-    b1 = c[f.ENGINE_INERTIA] * x0 + step * (torque - slope * x0 - pump + pump_x * x0 + pump_y * y0)
+    b1 = c[CONSTANT.engine_inertia] * x0 + step * (torque - slope * x0 - pump + pump_x * x0 + pump_y * y0)
     b2 = in_inertia * y0 + step * (turbine - turbine_x * x0 - turbine_y * y0)
     engaged = ratio != 0.0
     mesh = 0.0
@@ -217,17 +238,17 @@ def advance_speeds(
             break
         z = y / ratio
         mesh = (out_inertia * z - out_momentum) / (step * ratio)
-        if state[f.ENGAGED] > 0.0 or -c[f.SYNCHRONISER] <= mesh <= c[f.SYNCHRONISER]:
+        if state[STATE.engaged] > 0.0 or -c[CONSTANT.synchroniser] <= mesh <= c[CONSTANT.synchroniser]:
             break
         engaged = False
-        mesh = clipped(mesh, -c[f.SYNCHRONISER], c[f.SYNCHRONISER])
-    state[f.ENGAGED] = 1.0 if engaged else 0.0
-    state[f.THROTTLE] = throttle
-    state[f.ENGINE_TORQUE] = torque + slope * (x - x0)
-    state[f.CLUTCH_TORQUE] = pump + pump_x * (x - x0) + pump_y * (y - y0) + friction
-    state[f.INPUT_TORQUE] = turbine + turbine_x * (x - x0) + turbine_y * (y - y0) + friction
-    state[f.MESH_TORQUE] = mesh
-    state[f.SHAFT_TORQUE] = rest + stiff * z
-    state[f.TWIST] += step * (z - wheel_speed)
-    state[f.ENGINE_SPEED], state[f.INPUT_SPEED], state[f.OUTPUT_SPEED] = x, y, z
-    state[f.CLUTCH_SLIP] = x - y
+        mesh = clipped(mesh, -c[CONSTANT.synchroniser], c[CONSTANT.synchroniser])
+    state[STATE.engaged] = 1.0 if engaged else 0.0
+    state[STATE.throttle] = throttle
+    state[STATE.engine_torque] = torque + slope * (x - x0)
+    state[STATE.clutch_torque] = pump + pump_x * (x - x0) + pump_y * (y - y0) + friction
+    state[STATE.input_torque] = turbine + turbine_x * (x - x0) + turbine_y * (y - y0) + friction
+    state[STATE.mesh_torque] = mesh
+    state[STATE.shaft_torque] = rest + stiff * z
+    state[STATE.twist] += step * (z - wheel_speed)
+    state[STATE.engine_speed], state[STATE.input_speed], state[STATE.output_speed] = x, y, z
+    state[STATE.clutch_slip] = x - y

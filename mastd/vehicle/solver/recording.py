@@ -12,7 +12,7 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, REPORT, REPORT_SIZE, WHEEL
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import ENGINE_SPEED
+from mastd.vehicle.powertrain.fields import STATE
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH, Trace
@@ -88,7 +88,7 @@ def record(car: Arrays, design_heights: FloatArray, report: FloatArray, row: Flo
     for k in range(drives):
         column = row.shape[0] - 1 - drives + k
         row[column] = car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]]
-    row[row.shape[0] - 1] = car.drive_state[ENGINE_SPEED] if car.drive_constants.shape[0] > 0 else 0.0
+    row[row.shape[0] - 1] = car.drive_state[STATE.engine_speed] if car.drive_constants.shape[0] > 0 else 0.0
 
 
 @separate_kernel

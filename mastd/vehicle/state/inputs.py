@@ -19,7 +19,7 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVER
 from mastd.vehicle.state.arrays import Arrays
 
 DRIVER_COLUMNS: Final = 4
@@ -90,7 +90,7 @@ def apply_inputs(car: Arrays, inputs: FloatArray) -> None:
     wheels = car.wheel_count
     driver = inputs.shape[0] - 6 - DRIVER_COLUMNS
     first = driver - 3 * wheels
-    pedal = inputs[driver + BRAKE_PEDAL]
+    pedal = inputs[driver + DRIVER.brake]
     for item in range(car.wheels.shape[0]):
         for lane in range(LANES):
             column = first + car.wheel_of[item, lane]

@@ -20,16 +20,32 @@ reaction. The drive torque's reaction acts on the chassis.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, load, select, sqrt, store
 from mastd.vehicle.blocks.fields import BODY, CLOCK, GROUP, LOCAL_BODY, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, rotate, store3, sub3, to_frame
+from mastd.vehicle.blocks.wheel_moments import Spin, SpinTorques, carrier_moment, spin_residual
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
-from mastd.vehicle.tyres.magic import magic_forces
+from mastd.vehicle.tyres.magic import WheelBlocks, magic_forces
+
+
+class WheelPlace(NamedTuple):
+    """A wheel centre on its carrier and against the ground."""
+
+    arm: Triple
+    axis: Triple
+    velocity: Triple
+    """Against the ground."""
+    height: float
+    """Above the ground below it."""
+    m: Triple
+    """Derivative of the height by the position."""
 
 
 @fused_kernel
@@ -60,8 +76,8 @@ def wheel_place(
     frame: FloatArray,
     wheel: int,
     local: int,
-) -> tuple[Triple, Triple, Triple, float, Triple]:
-    """Return arm, spin axis, velocity against the ground, height above it, and m of the wheel centre."""
+) -> WheelPlace:
+    """Return where the wheel centre is and how it moves, in the axes of the frame."""
     x, y, z = load3(wheels, wheel, WHEEL.centre)
     arm = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
     x, y, z = load3(wheels, wheel, WHEEL.axis)
@@ -78,7 +94,7 @@ def wheel_place(
     r0, r1, r2 = vector_rate(local_bodies, local, arm)
     u, v, w = load3(wheels, wheel, WHEEL.ground_velocity)
     p0, p1, p2 = to_frame(frame, u, v, w)
-    return arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m
+    return WheelPlace(arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m)
 
 
 @fused_kernel
@@ -151,18 +167,18 @@ def tyre_forces(car: Arrays, group: int) -> None:
     if wheel < 0:
         return
     local = line[GROUP.first_local] + line[GROUP.carrier]
-    arm, axis, w, height, m = wheel_place(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    place = wheel_place(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    arm, axis, w, height, m = place
     store(car.wheels, wheel, WHEEL.tyre_height, height)
     if line[GROUP.tyre] == MAGIC_TYRE:
         store3(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
         store3(car.wheels, wheel, WHEEL.frame_axis, axis[0], axis[1], axis[2])
         store3(car.wheels, wheel, WHEEL.frame_velocity, w[0], w[1], w[2])
         store3(car.wheels, wheel, WHEEL.frame_normal, m[0], m[1], m[2])
-        magic_forces(
-            car.wheels, car.local_bodies, car.tyres, car.frame, car.clock, car.weights, group, wheel, local
-        )
+        blocks = WheelBlocks(car.wheels, car.local_bodies, car.tyres, car.frame, car.clock)
+        magic_forces(blocks, car.weights[group], wheel, local)
     else:
-        _linear_forces(car, wheel, local, arm, axis, w, height, m)
+        _linear_forces(car, wheel, local, place)
     drive = load(car.wheels, wheel, WHEEL.drive_torque)
     add3(
         car.local_bodies,
@@ -175,9 +191,8 @@ def tyre_forces(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def _linear_forces(
-    car: Arrays, wheel: int, local: int, arm: Triple, axis: Triple, w: Triple, height: float, m: Triple
-) -> None:
+def _linear_forces(car: Arrays, wheel: int, local: int, place: WheelPlace) -> None:
+    arm, axis, w, height, m = place
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
     spin = load(car.wheels, wheel, WHEEL.spin)
@@ -204,26 +219,13 @@ def _linear_forces(
     stopping = dot(x, y, z, axis[0], axis[1], axis[2]) - spin
     friction = friction_torque(car.wheels, wheel, car.clock[CLOCK.reach], stopping, axial + drive + motor)
     store(car.wheels, wheel, WHEEL.brake_torque, friction)
-    on_carrier = motor + friction
-    store(
-        car.wheels,
-        wheel,
-        WHEEL.spin_residual,
-        inertia * load(car.wheels, wheel, WHEEL.spin_acceleration) - axial - drive - on_carrier,
-    )
+    rotation = Spin(inertia, spin, load(car.wheels, wheel, WHEEL.spin_acceleration))
+    torques = SpinTorques(axial, drive, motor + friction)
+    store(car.wheels, wheel, WHEEL.spin_residual, spin_residual(rotation, torques))
     p0, p1, p2 = load3(car.wheels, wheel, WHEEL.chock_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
-    fx, fy, fz = fx + p0, fy + p1, fz + p2
-    t0, t1, t2 = cross(arm[0], arm[1], arm[2], fx, fy, fz)
-    rest = axial + on_carrier
-    momentum = inertia * spin
-    g0, g1, g2 = vector_rate(car.local_bodies, local, axis)
-    sub3(car.local_bodies, local, LOCAL_BODY.force, fx, fy, fz)
-    sub3(
-        car.local_bodies,
-        local,
-        LOCAL_BODY.moment,
-        t0 + m0 - rest * axis[0] - momentum * g0,
-        t1 + m1 - rest * axis[1] - momentum * g1,
-        t2 + m2 - rest * axis[2] - momentum * g2,
-    )
+    force = fx + p0, fy + p1, fz + p2
+    axis_rate = vector_rate(car.local_bodies, local, axis)
+    x, y, z = carrier_moment(arm, axis, axis_rate, force, (m0, m1, m2), rotation, torques)
+    sub3(car.local_bodies, local, LOCAL_BODY.force, force[0], force[1], force[2])
+    sub3(car.local_bodies, local, LOCAL_BODY.moment, x, y, z)

@@ -1,7 +1,14 @@
 """Derivatives of the tyres' forces, of the spins and of the friction brakes; weights and variations as in
-``force_jacobian``."""
+``spring_jacobian`` and ``inertia_jacobian``.
+
+The force of a linear tyre depends on six numbers: the height, the two slip speeds, the rate of the height,
+the spin, and the direction in which the wheel points. Each gives one column of forces times one row of
+variations.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
@@ -14,6 +21,7 @@ from mastd.vehicle.blocks.vectors import Triple, cross, dot, load3, scaled, to_f
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import (
+    WheelPlace,
     damping_share,
     holding,
     rolling_axes,
@@ -21,18 +29,36 @@ from mastd.vehicle.tyres.linear import (
     up_axis,
     wheel_place,
 )
-from mastd.vehicle.tyres.magic import magic_jacobian
+from mastd.vehicle.tyres.magic import Weights, WheelBlocks, WheelColumns, magic_jacobian
+
+
+class Lever(NamedTuple):
+    """How a tyre's force acts on carrier and spin."""
+
+    arm: Triple
+    axis: Triple
+    down: Triple
+    """From the wheel centre to the contact."""
+    loose: float
+    """1, or 0 where the brake holds and the spin takes no part of the moment."""
+
+
+class Slopes(NamedTuple):
+    """Derivatives of a linear tyre's force."""
+
+    by_load: Triple
+    """(F_x / F_z, F_y / F_z, 1)."""
+    by_forward: Triple
+    by_sideways: Triple
+    by_spin: Triple
+    by_heading: Triple
 
 
 @fused_kernel
 def tyre_jacobian(
     car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
 ) -> None:
-    """Add stiffness, damping and slip of a group's tyres, and the inertia and gyroscopic terms of the spins.
-
-    The tyre force depends on six numbers: the height, the two slip speeds, the rate of the height, the spin,
-    and the direction in which the wheel points. Each gives one column of forces times one row of variations.
-    """
+    """Add stiffness, damping and slip of a group's tyres, inertia and gyroscopic terms of the spins."""
     line, wheels = car.groups[group], car.wheels
     wheel = line[GROUP.wheel]
     if wheel < 0:
@@ -40,44 +66,54 @@ def tyre_jacobian(
     first, size = line[GROUP.first_cell], line[GROUP.size]
     local = line[GROUP.first_local] + line[GROUP.carrier]
     b, spin = column_of(line, line[GROUP.carrier]), line[GROUP.spin_unknown]
-    arm, axis, w, height, m = wheel_place(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    place = wheel_place(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    at, weights = (
+        WheelColumns(wheel, local, first, size, b, spin),
+        Weights(acceleration, velocity, displacement),
+    )
     drive = load(wheels, wheel, WHEEL.drive_torque)
-    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, axis)
+    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, place.axis)
     if line[GROUP.tyre] == MAGIC_TYRE:
-        place = (wheel, local, first, size, b, spin)
-        magic_jacobian(
-            wheels,
-            car.local_bodies,
-            car.tyres,
-            car.frame,
-            car.clock,
-            cells,
-            place,
-            acceleration,
-            velocity,
-            displacement,
-        )
-        return
+        blocks = WheelBlocks(wheels, car.local_bodies, car.tyres, car.frame, car.clock)
+        magic_jacobian(blocks, cells, at, weights)
+    else:
+        _linear_jacobian(car, cells, at, place, weights)
+
+
+@fused_kernel
+def _linear_jacobian(
+    car: Arrays, cells: FloatArray, at: WheelColumns, place: WheelPlace, weights: Weights
+) -> None:
+    wheels, wheel, axis = car.wheels, at.wheel, place.axis
     up = up_axis(car.frame)
-    e, s, inverse = rolling_axes(axis, up)
-    pressed = load(wheels, wheel, WHEEL.load)
-    # Derivatives of the load vanish off the ground.
-    zero, one = broadcast(0.0), broadcast(1.0)
-    on = select(pressed, one, zero)
+    held = holding(wheels, wheel)
+    lever = Lever(place.arm, axis, scaled(-place.height, up), 1.0 - held)
+    _slip_columns(car, cells, at, place, lever, weights)
+    p0, p1, p2 = load3(wheels, wheel, WHEEL.chock_force)
+    force = load3(wheels, wheel, WHEEL.tyre_force)
+    p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
+    pushed = force[0] + p0, force[1] + p1, force[2] + p2
+    b, displacement = at.carrier, weights.displacement
+    add_cross_cross(cells, at.first, at.size, b + 3, b + 3, broadcast(-displacement), pushed, place.arm)
+    _lever_columns(wheels, cells, at, lever, up, place.m, displacement)
+    _held_spin(car, cells, at, axis, held, weights)
+    _gyroscopic(car, cells, at, lever, weights)
+
+
+@fused_kernel
+def _slopes(wheels: FloatArray, wheel: int, place: WheelPlace, e: Triple, s: Triple, up: Triple) -> Slopes:
+    w, pressed = place.velocity, load(wheels, wheel, WHEEL.load)
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
     sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
     speed = slip_speed(wheels, wheel, forward)
     radius, turning = load(wheels, wheel, WHEEL.rolling_radius), load(wheels, wheel, WHEEL.spin)
-    share_of_ground = load(wheels, wheel, WHEEL.friction)
-    along = -share_of_ground * load(wheels, wheel, WHEEL.slip_stiffness) / speed
-    across = -share_of_ground * load(wheels, wheel, WHEEL.cornering_stiffness) / speed
-    held = holding(wheels, wheel)
-    loose = 1.0 - held
+    friction = load(wheels, wheel, WHEEL.friction)
+    along = -friction * load(wheels, wheel, WHEEL.slip_stiffness) / speed
+    across = -friction * load(wheels, wheel, WHEEL.cornering_stiffness) / speed
     slip = forward - turning * radius
-    # By load: (F_x / F_z, F_y / F_z, 1).
     by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
-    moving = select(speed - load(wheels, wheel, WHEEL.min_speed), one, zero)
-    sign = select(forward, one, -one) * moving / speed
+    moving = select(speed - load(wheels, wheel, WHEEL.min_speed), broadcast(1.0), broadcast(0.0))
+    sign = select(forward, broadcast(1.0), -broadcast(1.0)) * moving / speed
     by_forward = _combined(
         pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0
     )
@@ -91,21 +127,36 @@ def tyre_jacobian(
         by_heading[1] + f_x * s[1] - f_y * e[1],
         by_heading[2] + f_x * s[2] - f_y * e[2],
     )
+    return Slopes(by_load, by_forward, by_sideways, by_spin, by_heading)
+
+
+@fused_kernel
+def _slip_columns(
+    car: Arrays, cells: FloatArray, at: WheelColumns, place: WheelPlace, lever: Lever, weights: Weights
+) -> None:
+    """Add the columns of height, slip speeds, rate of the height, spin and heading."""
+    wheels, wheel, arm, axis = car.wheels, at.wheel, place.arm, place.axis
+    m, w, height = place.m, place.velocity, place.height
+    velocity, displacement = weights.velocity, weights.displacement
+    up = up_axis(car.frame)
+    e, s, inverse = rolling_axes(axis, up)
+    # Derivatives of the load vanish off the ground.
+    zero, one = broadcast(0.0), broadcast(1.0)
+    on = select(load(wheels, wheel, WHEEL.load), one, zero)
+    slopes = _slopes(wheels, wheel, place, e, s, up)
     stiffness, damping = load(wheels, wheel, WHEEL.tyre_stiffness), load(wheels, wheel, WHEEL.tyre_damping)
     share = damping_share(load(wheels, wheel, WHEEL.free_radius) - height)
-    sinking = dot(m[0], m[1], m[2], w[0], w[1], w[2])
+    closing = dot(m[0], m[1], m[2], w[0], w[1], w[2])
     # At the first touch the damping grows with the depth.
-    stiffness = stiffness - select(one - share, damping * sinking * (1.0 / DAMPING_DEPTH), zero)
+    stiffness = stiffness - select(one - share, damping * closing * (1.0 / DAMPING_DEPTH), zero)
     damping = damping * share
-    r0, r1, r2 = vector_rate(car.local_bodies, local, arm)
+    r0, r1, r2 = vector_rate(car.local_bodies, at.local, arm)
     nothing = zero, zero, zero
-    down = scaled(-height, up)
-    a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
     for force, direction, level in (
-        (scaled(-on * stiffness, by_load), m, 0),
-        (by_forward, e, 1),
-        (by_sideways, s, 1),
-        (scaled(-on * damping, by_load), m, 1),
+        (scaled(-on * stiffness, slopes.by_load), m, 0),
+        (slopes.by_forward, e, 1),
+        (slopes.by_sideways, s, 1),
+        (scaled(-on * damping, slopes.by_load), m, 1),
     ):
         weight = displacement if level == 0 else velocity
         x, y, z = cross(arm[0], arm[1], arm[2], direction[0], direction[1], direction[2])
@@ -113,26 +164,23 @@ def tyre_jacobian(
         if level == 1:
             u, v, q = cross(r0, r1, r2, direction[0], direction[1], direction[2])
             turn = turn[0] + displacement * u, turn[1] + displacement * v, turn[2] + displacement * q
-        _tyre_column(
-            cells, first, size, b, spin, arm, axis, loose, down, force, scaled(weight, direction), turn, zero
-        )
-    _tyre_column(
-        cells, first, size, b, spin, arm, axis, loose, down, by_spin, nothing, nothing, broadcast(velocity)
-    )
+        _tyre_column(cells, at, lever, force, scaled(weight, direction), turn, zero)
+    _tyre_column(cells, at, lever, slopes.by_spin, nothing, nothing, broadcast(velocity))
+    a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
     heading = scaled(-displacement * inverse, a_e)
-    _tyre_column(cells, first, size, b, spin, arm, axis, loose, down, by_heading, nothing, heading, zero)
-    p0, p1, p2 = load3(wheels, wheel, WHEEL.chock_force)
-    force = load3(wheels, wheel, WHEEL.tyre_force)
-    p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
-    pushed = force[0] + p0, force[1] + p1, force[2] + p2
-    add_cross_cross(cells, first, size, b + 3, b + 3, broadcast(-displacement), pushed, arm)
-    _lever(wheels, cells, first, size, b, spin, wheel, arm, axis, loose, up, down, m, displacement)
-    _held_spin(car, cells, first, size, b, spin, wheel, axis, held, acceleration, velocity)
-    inertia = load(wheels, wheel, WHEEL.axial_inertia)
-    add(cells, first + spin * size + spin, acceleration * loose * inertia)
-    x, y, z = vector_rate(car.local_bodies, local, axis)
-    momentum = inertia * turning
-    add_cross(cells, first, size, b + 3, b + 3, -displacement * momentum, (x, y, z))
+    _tyre_column(cells, at, lever, slopes.by_heading, nothing, heading, zero)
+
+
+@fused_kernel
+def _gyroscopic(car: Arrays, cells: FloatArray, at: WheelColumns, lever: Lever, weights: Weights) -> None:
+    """Add the inertia of the spin and the gyroscopic moment."""
+    first, size, b, spin = at.first, at.size, at.carrier, at.spin
+    velocity, axis = weights.velocity, lever.axis
+    inertia = load(car.wheels, at.wheel, WHEEL.axial_inertia)
+    add(cells, first + spin * size + spin, weights.acceleration * lever.loose * inertia)
+    x, y, z = vector_rate(car.local_bodies, at.local, axis)
+    momentum = inertia * load(car.wheels, at.wheel, WHEEL.spin)
+    add_cross(cells, first, size, b + 3, b + 3, -weights.displacement * momentum, (x, y, z))
     add_cross(cells, first, size, b + 3, b + 3, -velocity * momentum, axis)
     for k, part in enumerate((x, y, z)):
         add(cells, first + (b + 3 + k) * size + spin, velocity * inertia * part)
@@ -140,21 +188,13 @@ def tyre_jacobian(
 
 @fused_kernel
 def _held_spin(
-    car: Arrays,
-    cells: FloatArray,
-    first: int,
-    size: int,
-    b: int,
-    spin: int,
-    wheel: int,
-    axis: Triple,
-    held: float,
-    acceleration: float,
-    velocity: float,
+    car: Arrays, cells: FloatArray, at: WheelColumns, axis: Triple, held: float, weights: Weights
 ) -> None:
     """Add what a brake that holds makes of the spin's equation: the wheel follows its carrier, whose moment
     of inertia about the wheel's axis grows by the wheel's."""
-    inertia = held * load(car.wheels, wheel, WHEEL.axial_inertia)
+    first, size, b, spin = at.first, at.size, at.carrier, at.spin
+    velocity = weights.velocity
+    inertia = held * load(car.wheels, at.wheel, WHEEL.axial_inertia)
     scale = inertia * (1.0 / car.clock[CLOCK.reach])
     # Of ω · a, ω and a both turn with the carrier: only their own change is left.
     row = scaled(velocity * scale, axis)
@@ -164,7 +204,8 @@ def _held_spin(
             add(cells, first + (b + 3 + k) * size + b + 3 + n, axis[k] * row[n])
     add(cells, first + spin * size + spin, velocity * scale)
     for k in range(3):
-        add(cells, first + (b + 3 + k) * size + spin, (acceleration * inertia - velocity * scale) * axis[k])
+        coupling = (weights.acceleration * inertia - velocity * scale) * axis[k]
+        add(cells, first + (b + 3 + k) * size + spin, coupling)
 
 
 @fused_kernel
@@ -175,23 +216,18 @@ def _combined(a: float, u: Triple, b: float, v: Triple, w: Triple, c: float) -> 
 @fused_kernel
 def _tyre_column(
     cells: FloatArray,
-    first: int,
-    size: int,
-    b: int,
-    spin: int,
-    arm: Triple,
-    axis: Triple,
-    loose: float,
-    down: Triple,
+    at: WheelColumns,
+    lever: Lever,
     force: Triple,
     shift: Triple,
     turn: Triple,
     spinning: float,
 ) -> None:
-    """Add −(force and its moments) times the row (shift, turn, spinning) of variations; ``loose``: 1, or 0
-    where the brake holds and the spin takes no part of the moment."""
+    """Add −(force and its moments) times the row (shift, turn, spinning) of variations."""
+    first, size, b, spin = at.first, at.size, at.carrier, at.spin
+    arm, axis, down = lever.arm, lever.axis, lever.down
     x, y, z = cross(down[0], down[1], down[2], force[0], force[1], force[2])
-    axial = loose * dot(x, y, z, axis[0], axis[1], axis[2])
+    axial = lever.loose * dot(x, y, z, axis[0], axis[1], axis[2])
     u, v, w = cross(arm[0], arm[1], arm[2], force[0], force[1], force[2])
     moment = -(x + u - axial * axis[0]), -(y + v - axial * axis[1]), -(z + w - axial * axis[2])
     push = -force[0], -force[1], -force[2]
@@ -208,24 +244,19 @@ def _tyre_column(
 
 
 @fused_kernel
-def _lever(
+def _lever_columns(
     wheels: FloatArray,
     cells: FloatArray,
-    first: int,
-    size: int,
-    b: int,
-    spin: int,
-    wheel: int,
-    arm: Triple,
-    axis: Triple,
-    loose: float,
+    at: WheelColumns,
+    lever: Lever,
     up: Triple,
-    down: Triple,
     m: Triple,
     displacement: float,
 ) -> None:
     """Add what the same force does as its lever changes: height, arm and spin axis."""
-    force = load3(wheels, wheel, WHEEL.tyre_force)
+    first, size, b, spin = at.first, at.size, at.carrier, at.spin
+    arm, axis, down, loose = lever.arm, lever.axis, lever.down, lever.loose
+    force = load3(wheels, at.wheel, WHEEL.tyre_force)
     x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
     axial = loose * dot(x, y, z, axis[0], axis[1], axis[2])
     moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
@@ -238,7 +269,7 @@ def _lever(
         add(cells, first + spin * size + b + 3 + k, axial * turn[k])
     whole = cross(down[0], down[1], down[2], force[0], force[1], force[2])
     rest = dot(whole[0], whole[1], whole[2], axis[0], axis[1], axis[2])
-    rest = rest + load(wheels, wheel, WHEEL.motor_torque) + load(wheels, wheel, WHEEL.brake_torque)
+    rest = rest + load(wheels, at.wheel, WHEEL.motor_torque) + load(wheels, at.wheel, WHEEL.brake_torque)
     u = scaled(displacement * loose, cross(axis[0], axis[1], axis[2], whole[0], whole[1], whole[2]))
     add_product(cells, first, size, b + 3, b + 3, axis, u)
     add_cross(cells, first, size, b + 3, b + 3, -displacement * rest, axis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -11,21 +11,55 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import CLOCK, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled, to_frame
-from mastd.vehicle.magic_formula.wheel import MIN_LOAD, ROLLING_FROM, growth_of, relaxation, wheel_balance
-
-Known = tuple[
-    tuple[float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float],
-    tuple[float, float],
-    Triple,
-    Triple,
-    Triple,
-    Triple,
-]
+from mastd.vehicle.magic_formula.wheel import (
+    MIN_LOAD,
+    ROLLING_FROM,
+    Balance,
+    Contact,
+    Known,
+    Motion,
+    Relaxation,
+    Step,
+    Torques,
+    WheelConstants,
+    length_growth,
+    relaxation,
+    wheel_balance,
+)
 
 STEP: Final = 1e-30
 """ε of the complex step: far below all rounding, far above the smallest number."""
+
+
+class WheelBlocks(NamedTuple):
+    """The blocks of a car that its tyres read and write."""
+
+    wheels: FloatArray
+    local_bodies: FloatArray
+    tyres: FloatArray
+    frame: FloatArray
+    clock: FloatArray
+
+
+class WheelColumns(NamedTuple):
+    """Where a wheel stands: items, and columns of its group's matrix."""
+
+    wheel: int
+    local: int
+    """Of the carrier."""
+    first: int
+    """First cell and size of the group's matrix."""
+    size: int
+    carrier: int
+    spin: int
+
+
+class Weights(NamedTuple):
+    """Weights of the derivatives, those of ``group_matrix``."""
+
+    acceleration: float
+    velocity: float
+    displacement: float
 
 
 @fused_kernel
@@ -41,21 +75,21 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
     """
     for lane in range(LANES):
         least = MIN_LOAD if moving else wheels[wheel, WHEEL.rest_load, lane]
-        u, v, slip_x, slip_y, along, across, sliding = relaxation(
+        carcass = relaxation(
             tyres[wheel, lane],
             wheels[wheel, WHEEL.load, lane],
             wheels[wheel, WHEEL.deflection, lane],
             wheels[wheel, WHEEL.deflection + 1, lane],
             max(least, MIN_LOAD),
         )
-        wheels[wheel, WHEEL.start_deflection, lane] = u
-        wheels[wheel, WHEEL.start_deflection + 1, lane] = v
-        wheels[wheel, WHEEL.start_slip, lane] = slip_x
-        wheels[wheel, WHEEL.start_slip + 1, lane] = slip_y
-        wheels[wheel, WHEEL.relaxation, lane] = along
-        wheels[wheel, WHEEL.relaxation + 1, lane] = across
+        wheels[wheel, WHEEL.start_deflection, lane] = carcass.deflection_x
+        wheels[wheel, WHEEL.start_deflection + 1, lane] = carcass.deflection_y
+        wheels[wheel, WHEEL.start_slip, lane] = carcass.slip_x
+        wheels[wheel, WHEEL.start_slip + 1, lane] = carcass.slip_y
+        wheels[wheel, WHEEL.relaxation, lane] = carcass.length_x
+        wheels[wheel, WHEEL.relaxation + 1, lane] = carcass.length_y
         wheels[wheel, WHEEL.start_load, lane] = max(wheels[wheel, WHEEL.load, lane], least, MIN_LOAD)
-        wheels[wheel, WHEEL.sliding, lane] = sliding
+        wheels[wheel, WHEEL.sliding, lane] = carcass.sliding
         speed = wheels[wheel, WHEEL.spin, lane] * wheels[wheel, WHEEL.rolling_radius, lane]
         wheels[wheel, WHEEL.rolling_speed, lane] = speed
         wheels[wheel, WHEEL.rolling, lane] = speed * speed / (speed * speed + ROLLING_FROM * ROLLING_FROM)
@@ -83,36 +117,34 @@ def _distance(wheels: FloatArray, wheel: int, lane: int, length: float) -> float
 def _known(
     wheels: FloatArray, frame: FloatArray, clock: FloatArray, wheel: int, lane: int, length: float
 ) -> Known:
-    """Return what of a wheel's balance does not vary with the motion: the first arguments of
-    ``wheel_balance``."""
+    """Return what of a wheel's balance does not vary with the motion within a step."""
     x, y, z = _triple(wheels, wheel, WHEEL.frame_normal, lane)
     u, v, w = _triple(wheels, wheel, WHEEL.ground_angular_velocity, lane)
     p, q, r = _triple(wheels, wheel, WHEEL.chock_force, lane)
-    return (
-        (
+    carcass = Relaxation(
+        wheels[wheel, WHEEL.start_deflection, lane],
+        wheels[wheel, WHEEL.start_deflection + 1, lane],
+        wheels[wheel, WHEEL.start_slip, lane],
+        wheels[wheel, WHEEL.start_slip + 1, lane],
+        wheels[wheel, WHEEL.relaxation, lane],
+        wheels[wheel, WHEEL.relaxation + 1, lane],
+        wheels[wheel, WHEEL.sliding, lane],
+    )
+    return Known(
+        WheelConstants(
             wheels[wheel, WHEEL.axial_inertia, lane],
             wheels[wheel, WHEEL.mirrored, lane],
             wheels[wheel, WHEEL.friction, lane],
             wheels[wheel, WHEEL.rolling, lane],
             wheels[wheel, WHEEL.rolling_radius, lane],
         ),
-        (
-            wheels[wheel, WHEEL.start_deflection, lane],
-            wheels[wheel, WHEEL.start_deflection + 1, lane],
-            wheels[wheel, WHEEL.start_slip, lane],
-            wheels[wheel, WHEEL.start_slip + 1, lane],
-            wheels[wheel, WHEEL.relaxation, lane],
-            wheels[wheel, WHEEL.relaxation + 1, lane],
-            wheels[wheel, WHEEL.sliding, lane],
-            wheels[wheel, WHEEL.rolling_speed, lane],
-            wheels[wheel, WHEEL.start_load, lane],
-        ),
-        (
+        Contact(carcass, wheels[wheel, WHEEL.rolling_speed, lane], wheels[wheel, WHEEL.start_load, lane]),
+        Torques(
             wheels[wheel, WHEEL.drive_torque, lane],
             wheels[wheel, WHEEL.motor_torque, lane],
             wheels[wheel, WHEEL.brake_capacity, lane],
         ),
-        (clock[CLOCK.reach], clock[CLOCK.rate]),
+        Step(clock[CLOCK.reach], clock[CLOCK.rate]),
         (x / length, y / length, z / length),
         (frame[6], frame[7], frame[8]),
         to_frame(frame, u, v, w),
@@ -121,30 +153,18 @@ def _known(
 
 
 @separate_kernel
-def magic_forces(
-    wheels: FloatArray,
-    local_bodies: FloatArray,
-    tyres: FloatArray,
-    frame: FloatArray,
-    clock: FloatArray,
-    weights: FloatArray,
-    group: int,
-    wheel: int,
-    local: int,
-) -> None:
-    """Add the balance of one item of the wheels to the slot of their carriers; write forces, slips and spin
-    moments."""
+def magic_forces(car: WheelBlocks, weights: FloatArray, wheel: int, local: int) -> None:
+    """Add the balance of one item of the wheels to the body of their carriers; write forces, slips and spin
+    residuals. ``weights`` (LANES): 1 where a lane is in use."""
+    wheels, local_bodies = car.wheels, car.local_bodies
     for lane in range(LANES):
         # A lane that is not in use holds the same state as the first one.
-        if weights[group, lane] == 0.0:
+        if weights[lane] == 0.0:
             _copy(wheels, local_bodies, wheel, local, lane)
             continue
         length = _normal_length(wheels, wheel, lane)
-        known = _known(wheels, frame, clock, wheel, lane, length)
-        push = known[7]
-        force, moment, spin_moment, pressed, along, across, slip_x, slip_y, brake, about = wheel_balance(
-            tyres[wheel, lane],
-            *known,
+        known = _known(wheels, car.frame, car.clock, wheel, lane, length)
+        motion = Motion(
             _triple(wheels, wheel, WHEEL.frame_arm, lane),
             _triple(wheels, wheel, WHEEL.frame_axis, lane),
             _distance(wheels, wheel, lane, length),
@@ -153,28 +173,40 @@ def magic_forces(
             wheels[wheel, WHEEL.spin, lane],
             wheels[wheel, WHEEL.spin_acceleration, lane],
         )
-        for k in range(3):
-            wheels[wheel, WHEEL.tyre_force + k, lane] = -force[k] - push[k]
-            wheels[wheel, WHEEL.tyre_moment + k, lane] = about[k]
-            wheels[wheel, WHEEL.carrier_residual + k, lane] = force[k]
-            wheels[wheel, WHEEL.carrier_residual + 3 + k, lane] = moment[k]
-        wheels[wheel, WHEEL.spin_residual, lane] = spin_moment
-        wheels[wheel, WHEEL.load, lane] = pressed
-        wheels[wheel, WHEEL.contact_force, lane] = along
-        wheels[wheel, WHEEL.contact_force + 1, lane] = across
-        slips = slip_x, slip_y
-        growth = growth_of(pressed, wheels[wheel, WHEEL.start_load, lane])
-        for k in range(2):
-            wheels[wheel, WHEEL.slip + k, lane] = slips[k]
-            change = growth * slips[k] - wheels[wheel, WHEEL.start_slip + k, lane]
-            change *= wheels[wheel, WHEEL.relaxation + k, lane]
-            if clock[CLOCK.rate] > 0.0:
-                wheels[wheel, WHEEL.deflection + k, lane] = (
-                    wheels[wheel, WHEEL.start_deflection + k, lane] + change
-                )
-        wheels[wheel, WHEEL.brake_torque, lane] = brake
+        balance = wheel_balance(car.tyres[wheel, lane], known, motion)
+        _store_balance(wheels, wheel, lane, balance, known.push)
+        _store_slips(wheels, wheel, lane, balance, car.clock[CLOCK.rate] > 0.0)
         for k in range(6):
             local_bodies[local, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, lane]
+
+
+@fused_kernel
+def _store_balance(wheels: FloatArray, wheel: int, lane: int, balance: Balance, push: Triple) -> None:
+    for k in range(3):
+        wheels[wheel, WHEEL.tyre_force + k, lane] = -balance.force[k] - push[k]
+        wheels[wheel, WHEEL.tyre_moment + k, lane] = balance.tyre_moment[k]
+        wheels[wheel, WHEEL.carrier_residual + k, lane] = balance.force[k]
+        wheels[wheel, WHEEL.carrier_residual + 3 + k, lane] = balance.moment[k]
+    wheels[wheel, WHEEL.spin_residual, lane] = balance.spin_residual
+    wheels[wheel, WHEEL.load, lane] = balance.load
+    wheels[wheel, WHEEL.contact_force, lane] = balance.force_x
+    wheels[wheel, WHEEL.contact_force + 1, lane] = balance.force_y
+    wheels[wheel, WHEEL.brake_torque, lane] = balance.brake_torque
+
+
+@fused_kernel
+def _store_slips(wheels: FloatArray, wheel: int, lane: int, balance: Balance, in_step: bool) -> None:
+    """Write the slips at the end of the step and, where a step is taken, the deflections."""
+    slips = balance.slip_x, balance.slip_y
+    growth = length_growth(balance.load, wheels[wheel, WHEEL.start_load, lane])
+    for k in range(2):
+        wheels[wheel, WHEEL.slip + k, lane] = slips[k]
+        change = growth * slips[k] - wheels[wheel, WHEEL.start_slip + k, lane]
+        change *= wheels[wheel, WHEEL.relaxation + k, lane]
+        if in_step:
+            wheels[wheel, WHEEL.deflection + k, lane] = (
+                wheels[wheel, WHEEL.start_deflection + k, lane] + change
+            )
 
 
 @fused_kernel
@@ -212,66 +244,58 @@ def _sum(u: Triple, v: Triple) -> Triple:
 
 
 @separate_kernel
-def magic_jacobian(
-    wheels: FloatArray,
-    local_bodies: FloatArray,
-    tyres: FloatArray,
-    frame: FloatArray,
-    clock: FloatArray,
-    cells: FloatArray,
-    place: tuple[int, int, int, int, int, int],
-    acceleration: float,
-    velocity: float,
-    displacement: float,
-) -> None:
-    """Add the derivatives of ``magic_forces`` by shift and turn of the carrier and by the spin.
+def magic_jacobian(car: WheelBlocks, cells: FloatArray, place: WheelColumns, weights: Weights) -> None:
+    """Add the derivatives of ``magic_forces`` by shift and rotation of the carrier and by the spin.
 
-    ``place``: item of the wheels, local body of the carrier, first cell and size of the group's matrix,
-    columns of the carrier and of the spin. The weights are those of ``group_jacobian``. Variations: δ of a
-    vector fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
+    Variations: δ of a vector fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
     """
-    wheel, local, first, size, b, spin = place
+    wheels, wheel, local = car.wheels, place.wheel, place.local
+    first, size, b, spin = place.first, place.size, place.carrier, place.spin
     for lane in range(LANES):
         length = _normal_length(wheels, wheel, lane)
-        known = _known(wheels, frame, clock, wheel, lane, length)
-        arm, axis = (
+        known = _known(wheels, car.frame, car.clock, wheel, lane, length)
+        motion = Motion(
             _triple(wheels, wheel, WHEEL.frame_arm, lane),
             _triple(wheels, wheel, WHEEL.frame_axis, lane),
-        )
-        speed, turn = (
+            _distance(wheels, wheel, lane, length),
             _triple(wheels, wheel, WHEEL.frame_velocity, lane),
-            _triple(local_bodies, local, LOCAL_BODY.angular_velocity, lane),
+            _triple(car.local_bodies, local, LOCAL_BODY.angular_velocity, lane),
+            wheels[wheel, WHEEL.spin, lane],
+            wheels[wheel, WHEEL.spin_acceleration, lane],
         )
-        normal = known[4]
-        arm_rate = cross(turn[0], turn[1], turn[2], arm[0], arm[1], arm[2])
         for column in range(7):
-            direction = _unit(column % 3) if column < 6 else (0.0, 0.0, 0.0)
-            shifts, turns = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
-            spins = 1.0 if column == 6 else 0.0
-            d = direction
-            d_arm = scaled(turns, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
-            d_axis = scaled(turns, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
-            d_rate = scaled(turns, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
-            d_turn = scaled(turns, cross(d[0], d[1], d[2], turn[0], turn[1], turn[2]))
-            d_place = _sum(scaled(shifts, d), d_arm)
-            d_speed = _sum(scaled(displacement, d_rate), scaled(velocity, d_place))
-            d_turning = _sum(scaled(displacement, d_turn), scaled(velocity * turns, d))
-            d_height = displacement * (
-                normal[0] * d_place[0] + normal[1] * d_place[1] + normal[2] * d_place[2]
-            )
-            force, moment, spin_moment, _, _, _, _, _, _, _ = wheel_balance(
-                tyres[wheel, lane],
-                *known,
-                _all_varied(arm, scaled(displacement, d_arm)),
-                _all_varied(axis, scaled(displacement, d_axis)),
-                _varied(_distance(wheels, wheel, lane, length), d_height),
-                _all_varied(speed, d_speed),
-                _all_varied(turn, d_turning),
-                _varied(wheels[wheel, WHEEL.spin, lane], velocity * spins),
-                _varied(wheels[wheel, WHEEL.spin_acceleration, lane], acceleration * spins),
-            )
+            varied = _varied_motion(motion, known, column, weights)
+            balance = wheel_balance(car.tyres[wheel, lane], known, varied)
             at = b + column if column < 6 else spin
             for k in range(3):
-                cells[first + (b + k) * size + at, lane] += _derivative(force[k])
-                cells[first + (b + 3 + k) * size + at, lane] += _derivative(moment[k])
-            cells[first + spin * size + at, lane] += _derivative(spin_moment)
+                cells[first + (b + k) * size + at, lane] += _derivative(balance.force[k])
+                cells[first + (b + 3 + k) * size + at, lane] += _derivative(balance.moment[k])
+            cells[first + spin * size + at, lane] += _derivative(balance.spin_residual)
+
+
+@fused_kernel
+def _varied_motion(motion: Motion, known: Known, column: int, weights: Weights) -> Any:
+    """Return the motion with the variation of one column: shift, rotation or spin."""
+    arm, axis, turn, normal = motion.arm, motion.axis, motion.angular_velocity, known.normal
+    velocity, displacement = weights.velocity, weights.displacement
+    arm_rate = cross(turn[0], turn[1], turn[2], arm[0], arm[1], arm[2])
+    d = _unit(column % 3) if column < 6 else (0.0, 0.0, 0.0)
+    shifts, turns = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
+    spins = 1.0 if column == 6 else 0.0
+    d_arm = scaled(turns, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
+    d_axis = scaled(turns, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
+    d_rate = scaled(turns, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
+    d_turn = scaled(turns, cross(d[0], d[1], d[2], turn[0], turn[1], turn[2]))
+    d_point = _sum(scaled(shifts, d), d_arm)
+    d_velocity = _sum(scaled(displacement, d_rate), scaled(velocity, d_point))
+    d_turning = _sum(scaled(displacement, d_turn), scaled(velocity * turns, d))
+    d_height = displacement * (normal[0] * d_point[0] + normal[1] * d_point[1] + normal[2] * d_point[2])
+    return Motion(
+        _all_varied(arm, scaled(displacement, d_arm)),
+        _all_varied(axis, scaled(displacement, d_axis)),
+        _varied(motion.height, d_height),
+        _all_varied(motion.velocity, d_velocity),
+        _all_varied(turn, d_turning),
+        _varied(motion.spin, velocity * spins),
+        _varied(motion.spin_acceleration, weights.acceleration * spins),
+    )

@@ -15,7 +15,7 @@ from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.manoeuvres.base import Manoeuvre, bump, jturn
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
-from mastd.vehicle.powertrain.fields import CLUTCH_PEDAL, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVER
 from mastd.vehicle.simulation.simulation import Accuracy, Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
@@ -218,7 +218,7 @@ def test_what_is_not_a_number_is_reported_and_ends(
         # The gaps alone close the fast mode's joints: it takes no rate and no acceleration of the rack.
         rates = accuracy == "fast" and column in (1, 2)
         # Without a powertrain nothing looks at throttle, clutch and gear.
-        unused = rates or column - layout.driver.start in (THROTTLE_PEDAL, CLUTCH_PEDAL, GEAR_LEVER)
+        unused = rates or column - layout.driver.start in (DRIVER.throttle, DRIVER.clutch, DRIVER.gear)
         assert simulation.converged == unused, column
         assert np.isfinite(simulation.state.position).all() == unused
     simulation.start(12.0)

@@ -15,7 +15,7 @@ from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import BODY, STRAP, WHEEL
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import wheel_frames
-from mastd.vehicle.magic_formula import coefficients as n
+from mastd.vehicle.magic_formula.coefficients import COMBINED, FX, FY, MY, MZ
 from mastd.vehicle.model.definition import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.model.library import find
 from mastd.vehicle.model.standing_tyre import depth_at
@@ -86,10 +86,24 @@ def with_coefficients(model: Model, changes: dict[int, float], wheels: Sequence[
     return replace(model, wheels=tuple(changed))
 
 
-OFFSETS = (n.HX1, n.HX2, n.VX1, n.VX2, n.HY1, n.HY2, n.HY3, n.KG1, n.KG2, n.VY1, n.VY2, n.VY3, n.VY4)
-RESISTANCE = (n.Y1, n.Y2, n.Y3, n.Y4, n.Y5, n.Y6)
-RESIDUAL = (n.HT1, n.HT2, n.HT3, n.HT4, n.DR1, n.DR2, n.DR3, n.DR4, n.DR5, n.DR6)
-DRAWN = (n.VYK1, n.VYK2, n.VYK3)
+OFFSETS = (
+    FX.PHX1,
+    FX.PHX2,
+    FX.PVX1,
+    FX.PVX2,
+    FY.PHY1,
+    FY.PHY2,
+    FY.PHY3,
+    FY.PKY6,
+    FY.PKY7,
+    FY.PVY1,
+    FY.PVY2,
+    FY.PVY3,
+    FY.PVY4,
+)
+RESISTANCE = (MY.QSY1, MY.QSY2, MY.QSY3, MY.QSY4, MY.QSY5, MY.QSY6)
+RESIDUAL = (MZ.QHZ1, MZ.QHZ2, MZ.QHZ3, MZ.QHZ4, MZ.QDZ6, MZ.QDZ7, MZ.QDZ8, MZ.QDZ9, MZ.QDZ10, MZ.QDZ11)
+DRAWN = (COMBINED.RVY1, COMBINED.RVY2, COMBINED.RVY3)
 
 
 def without_offsets(model: Model) -> Model:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.powertrain import fields as f
+from mastd.vehicle.powertrain.fields import STATE
 from mastd.vehicle.powertrain.model import (
     Clutch,
     Converter,
@@ -125,8 +125,8 @@ class Rig:
         return predicted
 
     def __getattr__(self, name: str) -> float:
-        """Return an entry of the state by its name in ``powertrain_fields``, in small letters."""
-        entry = getattr(f, name.upper(), None)
+        """Return an entry of the state by its name in ``StateRow``."""
+        entry = getattr(STATE, name, None)
         if entry is None:
             raise AttributeError(name)
         return float(self.state[entry])
@@ -135,8 +135,8 @@ class Rig:
         """Return the kinetic energy in front of the shaft and that of its twist, J."""
         p, s = self.powertrain, self.state
         return float(
-            0.5 * p.engine.inertia * s[f.ENGINE_SPEED] ** 2
-            + 0.5 * p.gearbox.input_inertia * s[f.INPUT_SPEED] ** 2
-            + 0.5 * p.gearbox.output_inertia * s[f.OUTPUT_SPEED] ** 2
-            + 0.5 * p.stiffness * s[f.TWIST] ** 2
+            0.5 * p.engine.inertia * s[STATE.engine_speed] ** 2
+            + 0.5 * p.gearbox.input_inertia * s[STATE.input_speed] ** 2
+            + 0.5 * p.gearbox.output_inertia * s[STATE.output_speed] ** 2
+            + 0.5 * p.stiffness * s[STATE.twist] ** 2
         )

@@ -16,7 +16,7 @@ from mastd.vehicle.drivers.car import Car
 from mastd.vehicle.drivers.controls import Controls, no_controls
 from mastd.vehicle.drivers.manual import COASTING, PEDAL_TIME, RACK_RATE, ManualDriver
 from mastd.vehicle.model.library import find
-from mastd.vehicle.powertrain.fields import BRAKE_PEDAL, CLUTCH_PEDAL, DRIVE, GEAR_LEVER, THROTTLE_PEDAL
+from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 from mastd.vehicle.simulation.simulation import Simulation
 
 Script = Callable[[float], tuple[float, float, float, float, float] | None]
@@ -117,7 +117,7 @@ def test_whatever_is_heard_racks_and_pedals_move_as_hands_and_feet_do(
     car = car_of(name)
     driver = ManualDriver(car.model, car, TIMEOUT)
     controls, _ = controls_of(driver, car, lambda time: heard[int(time / 0.5) % len(heard)], 3.0, speed)
-    pedals = controls.driver[:, [THROTTLE_PEDAL, BRAKE_PEDAL, CLUTCH_PEDAL]]
+    pedals = controls.driver[:, [DRIVER.throttle, DRIVER.brake, DRIVER.clutch]]
     assert ((pedals >= 0.0) & (pedals <= 1.0)).all()
     assert np.abs(np.diff(pedals, axis=0)).max() <= STEP / PEDAL_TIME + 1e-12
     place, rate, acceleration = (controls.drives[:, 0, order] for order in range(3))
@@ -148,12 +148,12 @@ def test_a_driver_who_is_not_heard_is_lost_after_the_timeout_and_back_with_the_n
     frozen = slice(round(0.6 / STEP), round(1.29 / STEP))
     assert np.ptp(controls.driver[frozen], axis=0) == pytest.approx(0.0, abs=1e-12)
     gone = slice(round(1.5 / STEP), round(2.0 / STEP))
-    assert not controls.driver[gone, THROTTLE_PEDAL].any()
-    assert (controls.driver[gone, CLUTCH_PEDAL] == 1.0).all()
+    assert not controls.driver[gone, DRIVER.throttle].any()
+    assert (controls.driver[gone, DRIVER.clutch] == 1.0).all()
     rack = controls.drives[:, 0, 0]
     assert rack[gone] == pytest.approx(rack[frozen][-1], rel=1e-3)
-    assert (controls.driver[gone, GEAR_LEVER] == 2.0).all()
-    assert controls.driver[-1, THROTTLE_PEDAL] == pytest.approx(0.8)
+    assert (controls.driver[gone, DRIVER.gear] == 2.0).all()
+    assert controls.driver[-1, DRIVER.throttle] == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("name", [TORQUES, MANUAL])
@@ -187,10 +187,10 @@ def test_a_car_that_has_come_to_rest_in_a_high_gear_starts_in_the_first() -> Non
     car = car_of(MANUAL)
     driver = ManualDriver(car.model, car, TIMEOUT)
     rolling, _ = controls_of(driver, car, lambda time: (0.0, 0.1, 0.0, 0.0, DRIVE), 1.0, 25.0)
-    assert rolling.driver[-1, GEAR_LEVER] > 2.0
+    assert rolling.driver[-1, DRIVER.gear] > 2.0
     standing, _ = controls_of(driver, car, lambda time: (0.0, 0.0, 0.5, 0.0, DRIVE), 1.5, 0.0, engine=84.0)
-    assert standing.driver[-1, GEAR_LEVER] == 1.0
-    assert standing.driver[-1, CLUTCH_PEDAL] == 1.0
+    assert standing.driver[-1, DRIVER.gear] == 1.0
+    assert standing.driver[-1, DRIVER.clutch] == 1.0
 
 
 def test_a_driver_without_a_clutch_pedal_reverses() -> None:
@@ -206,7 +206,7 @@ def test_whoever_touches_the_clutch_has_it() -> None:
 
     driver = ManualDriver(car.model, car, TIMEOUT)
     controls, _ = controls_of(driver, car, script, 2.0, 0.0, engine=80.0)
-    clutch = controls.driver[:, CLUTCH_PEDAL]
+    clutch = controls.driver[:, DRIVER.clutch]
     assert clutch[round(0.4 / STEP)] == 0.5
     # The engine would stall here: the foot is the driver's.
     assert not clutch[round(0.6 / STEP) : round(1.5 / STEP)].any()
@@ -220,7 +220,7 @@ def test_a_gear_that_there_is_not_is_neutral_and_reverse_waits_for_the_car(
     car = car_of(MANUAL)
     driver = ManualDriver(car.model, car, TIMEOUT)
     controls, _ = controls_of(driver, car, lambda time: (0.0, 0.0, 0.0, 0.0, gear), 1.0, speed)
-    assert controls.driver[-1, GEAR_LEVER] == lever
+    assert controls.driver[-1, DRIVER.gear] == lever
 
 
 def test_a_gearbox_that_chooses_itself_gets_the_lever_as_it_is() -> None:
@@ -229,5 +229,5 @@ def test_a_gearbox_that_chooses_itself_gets_the_lever_as_it_is() -> None:
     controls, _ = controls_of(
         driver, car, lambda time: (0.0, 0.5, 0.0, 0.0, DRIVE if time < 0.5 else 2.0), 1.0, 3.0
     )
-    levers = controls.driver[:, GEAR_LEVER]
+    levers = controls.driver[:, DRIVER.gear]
     assert (levers[0], levers[-1]) == (DRIVE, 2.0)

@@ -67,8 +67,9 @@ def test_the_force_goes_on_straight_near_the_end_of_the_gas() -> None:
     edge = GAS.design_length - (1.0 - MIN_COLUMN) * COLUMN
     force, slope = gas_force(block, 0, 0, edge)
     for shorter in (1e-3, MIN_COLUMN * COLUMN, 1.0):
-        beyond = gas_force(block, 0, 0, edge - shorter)
-        assert beyond == (pytest.approx(force - slope * shorter, rel=1e-12), pytest.approx(slope, rel=1e-12))
+        further, same = gas_force(block, 0, 0, edge - shorter)
+        assert further == pytest.approx(force - slope * shorter, rel=1e-12)
+        assert same == pytest.approx(slope, rel=1e-12)
 
 
 def test_lanes_without_gas_have_no_force() -> None:
@@ -83,7 +84,7 @@ def test_residual_and_jacobian_are_those_of_the_definition(quarter: Model) -> No
     """Against an independent calculation, and differences of the fourth order."""
     system, oracle, row = System(quarter), Oracle(quarter), any_inputs(quarter, 3)
     state = oracle.with_bars(anywhere(quarter, 2, 9.0))
-    assert replace(state) and quarter.springs[0].gas_spring is not None
+    assert quarter.springs[0].gas_spring is not None
     residual = oracle.residual(state, row)
     np.testing.assert_allclose(
         system.residual(state, row), residual, rtol=0.0, atol=2e-13 * np.abs(residual).max()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mastd.vehicle.powertrain import fields as f
+from mastd.vehicle.powertrain.fields import DRIVE, STATE
 from mastd.vehicle.powertrain.model import Clutch, Converter, Differential, Engine, Gearbox, LockUp, start
 from tests.support.vehicle.powertrain_rig import (
     AXLE,
@@ -218,12 +218,12 @@ def test_wheels_in_numbers_that_are_none_give_torques_that_are_none() -> None:
     assert np.isnan(rig.torques[2:]).all()
 
 
-@pytest.mark.parametrize("lever", [7.0, -2.0, np.nan, np.inf, f.DRIVE])
+@pytest.mark.parametrize("lever", [7.0, -2.0, np.nan, np.inf, DRIVE])
 def test_a_gear_that_is_not_there_is_neutral(lever: float) -> None:
     rig = Rig(car(), free=False).under_way(10.0, 2)
     rig.gear, rig.throttle = lever, 1.0
     rig.run(2.0)
-    assert rig.state[f.GEAR] == 0.0
+    assert rig.state[STATE.gear] == 0.0
     assert rig.torques == pytest.approx(np.zeros(4), abs=1e-6)
 
 

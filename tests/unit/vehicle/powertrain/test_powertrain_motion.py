@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.powertrain import fields as f
+from mastd.vehicle.powertrain.fields import DRIVE, STATE
 from mastd.vehicle.powertrain.model import (
     ChangeMap,
     Clutch,
@@ -43,7 +43,7 @@ def test_a_clutch_that_closes_keeps_the_momentum_and_loses_what_two_bodies_lose(
     rig = Rig(car(gearbox=replace(GEARBOX, synchroniser_torque=1e6)), step=1e-4)
     rig.gear, rig.clutch = 2, 1.0
     rig.run(0.01)
-    rig.state[f.ENGINE_SPEED] = 300.0
+    rig.state[STATE.engine_speed] = 300.0
     rig.clutch = 0.0
     energy, slips = 0.0, []
     for _ in range(20000):
@@ -83,12 +83,12 @@ def test_the_synchroniser_takes_its_time_for_a_gear() -> None:
     rig = Rig(car(), free=False).under_way(20.0, 2)
     rig.clutch, rig.gear = 1.0, 3
     rig.run(0.001)
-    assert rig.state[f.ENGAGED] == 0.0
+    assert rig.state[STATE.engaged] == 0.0
     time = 0.02 * (2.0 - 1.3) * 80.0 / 40.0
     rig.run(0.9 * time)
-    assert rig.state[f.ENGAGED] == 0.0
+    assert rig.state[STATE.engaged] == 0.0
     rig.run(0.2 * time)
-    assert rig.state[f.ENGAGED] == 1.0
+    assert rig.state[STATE.engaged] == 1.0
     assert rig.input_speed == pytest.approx(1.3 * rig.output_speed, rel=1e-12)
 
 
@@ -142,7 +142,11 @@ def test_a_locked_8x8_turns_all_wheels_alike_under_unequal_loads() -> None:
 def test_the_shaft_swings_at_its_natural_frequency() -> None:
     def frequency(free: bool) -> float:
         rig = Rig(car(damping=0.0), step=2e-5, free=free).under_way(0.0, 1)
-        rig.state[f.OUTPUT_SPEED], rig.state[f.INPUT_SPEED], rig.state[f.ENGINE_SPEED] = 1.0, 3.6, 3.6
+        rig.state[STATE.output_speed], rig.state[STATE.input_speed], rig.state[STATE.engine_speed] = (
+            1.0,
+            3.6,
+            3.6,
+        )
         twists = []
         for _ in range(20000):
             rig.advance()
@@ -166,13 +170,13 @@ AUTOMATIC = replace(GEARBOX, changes=MAP)
 
 def swept(rig: Rig, spins: FloatArray) -> list[tuple[float, float]]:
     """Return the gears that come with given spins, each with the input speed before it."""
-    found = [(rig.state[f.GEAR], 0.0)]
+    found = [(rig.state[STATE.gear], 0.0)]
     for spin in spins:
         rig.spins[:] = spin
-        speed = rig.state[f.RATIO] * rig.output_speed
+        speed = rig.state[STATE.ratio] * rig.output_speed
         rig.advance()
-        if rig.state[f.GEAR] != found[-1][0]:
-            found.append((float(rig.state[f.GEAR]), float(speed)))
+        if rig.state[STATE.gear] != found[-1][0]:
+            found.append((float(rig.state[STATE.gear]), float(speed)))
     return found
 
 
@@ -180,7 +184,7 @@ def swept(rig: Rig, spins: FloatArray) -> list[tuple[float, float]]:
 def test_an_automatic_gearbox_changes_at_its_speeds_with_hysteresis(
     throttle: float, up: float, down: float
 ) -> None:
-    rig = Rig(car(launch=CONVERTER, gearbox=AUTOMATIC), free=False, throttle=throttle, gear=f.DRIVE)
+    rig = Rig(car(launch=CONVERTER, gearbox=AUTOMATIC), free=False, throttle=throttle, gear=DRIVE)
     rig.run(1.0)
     rising = np.linspace(0.0, 110.0, 30000)
     there = swept(rig, rising)
@@ -192,10 +196,10 @@ def test_an_automatic_gearbox_changes_at_its_speeds_with_hysteresis(
 
 
 def test_a_change_under_load_is_smooth_takes_its_time_and_takes_back_the_throttle() -> None:
-    rig = Rig(car(launch=CONVERTER, gearbox=AUTOMATIC), free=False, throttle=0.5, gear=f.DRIVE)
+    rig = Rig(car(launch=CONVERTER, gearbox=AUTOMATIC), free=False, throttle=0.5, gear=DRIVE)
     rig.run(1.0).spins[:] = 18.0
     rig.run(3.0).spins[:] = 23.0
-    ratios = [(rig.run(0.001).state[f.RATIO], rig.state[f.THROTTLE]) for _ in range(700)]
+    ratios = [(rig.run(0.001).state[STATE.ratio], rig.state[STATE.throttle]) for _ in range(700)]
     steps = np.diff([ratio for ratio, _ in ratios])
     assert ratios[0][0] == 3.6
     assert ratios[-1][0] == 2.0
@@ -208,13 +212,13 @@ def test_a_gear_chosen_by_the_lever_is_kept_by_an_automatic_gearbox() -> None:
     strong = replace(AUTOMATIC, synchroniser_torque=1000.0)
     rig = Rig(car(launch=CONVERTER, gearbox=strong), free=False, gear=2.0)
     assert [gear for gear, _ in swept(rig, np.linspace(0.0, 110.0, 10000))] == [0.0, 2.0]
-    rig.gear = f.DRIVE
+    rig.gear = DRIVE
     rig.run(3.0)
-    assert rig.state[f.GEAR] == 4.0
+    assert rig.state[STATE.gear] == 4.0
     rig.gear = -1.0
     rig.spins[:] = 0.0
     rig.run(2.0)
-    assert (rig.state[f.RATIO], rig.state[f.ENGAGED]) == (-3.2, 1.0)
+    assert (rig.state[STATE.ratio], rig.state[STATE.engaged]) == (-3.2, 1.0)
 
 
 def launched(step: float) -> Rig:
@@ -244,11 +248,13 @@ def balanced(rig: Rig, seconds: float) -> tuple[float, float]:
         spins = rig.advance()
         s, h = rig.state, rig.step
         wheel_power = float(rig.torques @ spins)
-        work += h * s[f.ENGINE_TORQUE] * s[f.ENGINE_SPEED]
-        rest += h * (s[f.CLUTCH_TORQUE] * s[f.ENGINE_SPEED] - s[f.INPUT_TORQUE] * s[f.INPUT_SPEED])
-        rest += h * s[f.MESH_TORQUE] * (s[f.INPUT_SPEED] - s[f.RATIO] * s[f.OUTPUT_SPEED])
-        rest += h * p.damping * (s[f.OUTPUT_SPEED] - s[f.WHEEL_SPEED]) ** 2
-        shaft_power = s[f.SHAFT_TORQUE] * s[f.WHEEL_SPEED]
+        work += h * s[STATE.engine_torque] * s[STATE.engine_speed]
+        rest += h * (
+            s[STATE.clutch_torque] * s[STATE.engine_speed] - s[STATE.input_torque] * s[STATE.input_speed]
+        )
+        rest += h * s[STATE.mesh_torque] * (s[STATE.input_speed] - s[STATE.ratio] * s[STATE.output_speed])
+        rest += h * p.damping * (s[STATE.output_speed] - s[STATE.wheel_speed]) ** 2
+        shaft_power = s[STATE.shaft_torque] * s[STATE.wheel_speed]
         gears = (1.0 - p.gearbox.efficiency) * abs(shaft_power)
         axle = (1.0 - p.driveline.efficiency) * (abs(shaft_power) - gears)
         rest += h * (gears + axle + wheel_power)
@@ -266,9 +272,9 @@ def test_the_engines_work_is_stored_lost_or_given_to_the_wheels(launch: Clutch |
     )
     misses = []
     for step in (1e-3, 1e-4):
-        rig = Rig(whole, step=step, throttle=1.0, gear=f.DRIVE)
+        rig = Rig(whole, step=step, throttle=1.0, gear=DRIVE)
         work, rest = balanced(rig, 5.0)
-        assert rig.state[f.GEAR] >= 2.0
+        assert rig.state[STATE.gear] >= 2.0
         misses.append(abs(work - rest) / work)
     assert misses[0] < 0.01
     assert misses[1] < 0.25 * misses[0]
@@ -294,7 +300,7 @@ def test_without_throttle_nothing_is_a_source_of_energy(
     driveline = replace(AXLE, efficiency=efficiency)
     passive = car(engine=engine(drag=-25.0), gearbox=gearbox, driveline=driveline)
     rig = Rig(passive, free=False)
-    rig.state[f.ENGINE_SPEED] = speed
+    rig.state[STATE.engine_speed] = speed
     for pair, (clutch, gear) in zip(spins, pedals, strict=False):
         rig.spins[2:], rig.clutch, rig.gear = pair, clutch, gear
         for _ in range(60):
@@ -362,4 +368,4 @@ def test_differentials_of_a_tree_are_found_by_the_wheels_numbers() -> None:
     rig.run(3.0)
     torque = 150.0 * 3.6 * 2.0
     assert rig.torques == pytest.approx([0.7 * torque, 0.0, 0.0, 0.3 * torque], rel=1e-6)
-    assert rig.state[f.WHEEL_SPEED] == pytest.approx(2.0 * (0.3 * 2.0 + 0.7 * 1.0))
+    assert rig.state[STATE.wheel_speed] == pytest.approx(2.0 * (0.3 * 2.0 + 0.7 * 1.0))
