@@ -55,6 +55,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "analysis payload",
         "fmu manoeuvres",
     ),
+    "mastd/vehicle/elements": ("anti_roll_bar spring_damper",),
     "mastd/formulations": ("tree", "constraints subsystem", "methods", "integrators"),
     "mastd/wire": ("common", "access plant", "operators", "rigs"),
     "mastd/loop": ("measurement realtime", "rigs", "payload", "cycle", "process", "loading", "service"),

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise UsageError(
             f"{arguments.vehicle}: its numbers cannot be calculated with ({error}); look for a mass, "
-            "inertia, stiffness, damping or place that is out of all proportion"
+            "inertia, stiffness, damping or position of an implausible size"
         ) from error
 
 

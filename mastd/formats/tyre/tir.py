@@ -103,7 +103,7 @@ def read_tir(path: Path | str) -> TyreProperties:
     reading = _Reading(path)
     _split(reading, _text(path))
     if not (reading.units or reading.broken or reading.entries.keys() & names.TELLING):
-        raise FormatError(f"{path}: is no tyre property file: no format, unit or coefficient of one is in it")
+        raise FormatError(f"{path}: not a tyre property file: it has no format, unit or coefficient of one")
     factors = _unit_factors(reading)
     coefficients = _numbers(reading, factors)
     kind = _format(reading, coefficients)
@@ -139,7 +139,7 @@ def _text(path: Path) -> str:
     found = _BINARY.search(text)
     if found:
         line = text.count("\n", 0, found.start()) + 1
-        raise FormatError(f"{path}:{line}: is no text (byte 0x{ord(found[0]):02x})")
+        raise FormatError(f"{path}:{line}: not text (byte 0x{ord(found[0]):02x})")
     return text
 
 
@@ -195,7 +195,7 @@ def _assign(reading: _Reading, line: int, content: str, unfinished: bool, open_q
     before, _, after = content.partition("=")
     name, text = before.strip().upper(), after.strip()
     if not _NAME.fullmatch(name):
-        reading.refuse(line, 1, f"{before.strip()[:_MAX_SHOWN]!r} is no name")
+        reading.refuse(line, 1, f"{before.strip()[:_MAX_SHOWN]!r} is not a valid name")
         return
     name = _SPELLINGS.get(name, name)
     column = len(before) + 1 + len(after) - len(after.lstrip()) + 1
@@ -208,7 +208,7 @@ def _assign(reading: _Reading, line: int, content: str, unfinished: bool, open_q
     entry = _Entry(reading.section, text.strip("'\"").strip() if quoted else text, quoted, line, column)
     home = {"UNITS": reading.units, "MDI_HEADER": reading.header}.get(reading.section, reading.entries)
     if name in home:
-        reading.refuse(line, 1, f"{name} stands already in line {home[name].line}; leave one of them")
+        reading.refuse(line, 1, f"{name} is already given in line {home[name].line}; remove one of them")
         return
     home[name] = entry
 
@@ -224,7 +224,7 @@ def _unit_factors(reading: _Reading) -> dict[str, float]:
         if factor is None:
             first = {known[name]: name for name in reversed(known)}
             listed = ", ".join(name for name in known if name in first.values())
-            problem = f"{quantity}: {entry.text[:_MAX_SHOWN]!r} is no unit known here; known are {listed}"
+            problem = f"{quantity}: {entry.text[:_MAX_SHOWN]!r} is an unknown unit, known are {listed}"
             reading.refuse(entry.line, entry.column, problem)
         else:
             factors[quantity] = factor
@@ -250,7 +250,7 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
             elif name in names.NUMBERS or not (entry.quoted or _may_be_text(name, entry)):
                 comma = re.fullmatch(r"[+-]?[0-9]+,[0-9]+.*", text)
                 hint = "; the decimal sign is a point" if comma else ""
-                reading.refuse_entry(name, f"{shown} is no number{hint}")
+                reading.refuse_entry(name, f"{shown} is not a number{hint}")
             continue
         value = float(text.replace("d", "e").replace("D", "e"))
         for quantity, power in names.POWERS.get(name, {}).items():
@@ -258,7 +258,7 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
         if not math.isfinite(value):
             reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is not finite")
         elif not abs(value) <= _LARGEST:
-            reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is out of all proportion")
+            reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is an implausible value")
         else:
             found[name] = value
     return found
@@ -299,7 +299,7 @@ def _side(reading: _Reading) -> Side:
     side = _SIDES.get(entry.text.upper())
     if side is None:
         shown = repr(entry.text[:_MAX_SHOWN])
-        reading.refuse_entry("TYRESIDE", f"{shown} is no side; known are LEFT, RIGHT, SYMMETRIC")
+        reading.refuse_entry("TYRESIDE", f"{shown} is an unknown side, known are LEFT, RIGHT, SYMMETRIC")
         return "left"
     return side
 
@@ -325,7 +325,7 @@ def _check_ranges(reading: _Reading, coefficients: Mapping[str, float]) -> None:
         if not coefficients[name] > 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is not above zero")
         elif not coefficients[name] >= 1.0 / _LARGEST:
-            reading.refuse_entry(name, f"{coefficients[name]:g} is out of all proportion")
+            reading.refuse_entry(name, f"{coefficients[name]:g} is an implausible value")
     for name in names.NOT_NEGATIVE:
         if name in coefficients and not coefficients[name] >= 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is below zero")
@@ -366,12 +366,12 @@ def _report(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) 
 
     missing = absent(names.USUAL[kind])
     if missing:
-        warnings.append(f"not given and taken as 0: {', '.join(missing)}")
+        warnings.append(f"missing, assumed 0: {', '.join(missing)}")
     lacking = absent(names.COMBINED_ALL)
     if len(lacking) == len(names.COMBINED_ALL):
         warnings.append("no coefficients of combined slip (R...): a friction ellipse joins Fx and Fy")
     elif lacking:
-        warnings.append(f"not given and taken as 0: {', '.join(lacking)}")
+        warnings.append(f"missing, assumed 0: {', '.join(lacking)}")
     if len(absent(names.OVERTURNING)) == len(names.OVERTURNING):
         warnings.append("no coefficients of the overturning moment (QSX...): Mx is 0")
     if coefficients.get("QSY1", 0.0) == 0.0 and coefficients.get("QSY2", 0.0) == 0.0:
@@ -383,9 +383,7 @@ def _report(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) 
     for length, stiffness in zip(("PTX1", "PTY1"), stiffnesses, strict=True):
         if stiffness not in coefficients and (kind == "MF 6.1" or not coefficients.get(length, 0.0) > 0.0):
             wanted = stiffness if kind == "MF 6.1" else f"{length}, {stiffness}"
-            warnings.append(
-                f"no {wanted}: the carcass is taken for a usual multiple of the vertical stiffness"
-            )
+            warnings.append(f"no {wanted}: carcass stiffness assumed a usual multiple of the vertical one")
     if "BREFF" not in coefficients:
         warnings.append("no BREFF, DREFF, FREFF: the rolling radius falls by a third of the deflection")
     if not {"BOTTOM_OFFST", "BOTTOMING_RADIUS"} & coefficients.keys():
@@ -396,12 +394,12 @@ def _report(reading: _Reading, kind: Format, coefficients: Mapping[str, float]) 
         warnings.append(f"turn slip is not calculated: {', '.join(turning)}")
     for name, what in _NOT_TAKEN.items():
         if coefficients.get(name, 0.0) != 0.0:
-            warnings.append(f"{name} is not taken: {what}")
+            warnings.append(f"{name} is ignored: {what}")
     if coefficients.get("FITTYP") == 62:
         warnings.append("MF 6.2 is calculated by the formulas of MF 6.1")
     for section in dict.fromkeys(reading.tables):
         if section not in {"SHAPE", "COMMENTS", "MDI_HEADER", ""}:
-            warnings.append(f"the table in [{section}] is read past")
+            warnings.append(f"the table in [{section}] is ignored")
 
 
 _NOT_TAKEN: Final = {

@@ -37,9 +37,7 @@ _ROUNDING = 1e-9
 
 def _identifier(name: str) -> str:
     if not _IDENTIFIER.fullmatch(name):
-        raise ValueError(
-            f"{name[:60]!r} is no name here, it is made of a-z, 0-9 and _, at most 40, a letter first"
-        )
+        raise ValueError(f"{name[:60]!r} is not a valid name: a-z, 0-9 and _, at most 40, a letter first")
     return name
 
 

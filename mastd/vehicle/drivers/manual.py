@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import index_table
 from mastd.vehicle.drivers.base import Driver, Hand, Seen
 from mastd.vehicle.drivers.car import Car
 from mastd.vehicle.drivers.controls import Controls
@@ -30,7 +31,18 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import DRIVE, DRIVER
 from mastd.vehicle.powertrain.model import Powertrain
 
-STEERING, THROTTLE, BRAKE, CLUTCH, GEAR = range(5)
+
+class ManualColumns(NamedTuple):
+    """What a person's hands and feet give."""
+
+    steering: int
+    throttle: int
+    brake: int
+    clutch: int
+    gear: int
+
+
+MANUAL: Final = index_table(ManualColumns)
 """Places of what is heard: −1…1 left positive, three pedals 0…1, the gear."""
 COASTING: Final = 2.0
 """m/s² with which a car is braked whose driver is lost."""
@@ -72,7 +84,7 @@ class ManualDriver(Driver):
         """Steer all racks, move pedals and gear lever."""
         self.lost = not seen.time - self._heard <= self._timeout
         if self._wheel is not None:
-            self._wheel.turn(float(self._values[STEERING]), seen, times, controls)
+            self._wheel.turn(float(self._values[MANUAL.steering]), seen, times, controls)
         if self.lost:
             self._feet.coast(seen, times, controls)
         else:
@@ -167,9 +179,9 @@ class _WheelFeet(_Feet):
 
     def act(self, values: FloatArray, seen: Seen, times: FloatArray, controls: Controls) -> None:
         gear = _lever(values, seen)
-        share = float(np.sign(gear) * values[THROTTLE] * (1.0 - values[CLUTCH]))
+        share = float(np.sign(gear) * values[MANUAL.throttle] * (1.0 - values[MANUAL.clutch]))
         self._drive(share, seen, times, controls)
-        self._press_brake(float(values[BRAKE]), seen, times, controls)
+        self._press_brake(float(values[MANUAL.brake]), seen, times, controls)
 
     def coast(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         self._drive(0.0, seen, times, controls)
@@ -197,16 +209,16 @@ class _PowertrainFeet(_Feet):
         gear = _lever(values, seen)
         if gear not in self._places:
             gear = 0.0
-        throttle, clutch = float(values[THROTTLE]), float(values[CLUTCH])
+        throttle, clutch = float(values[MANUAL.throttle]), float(values[MANUAL.clutch])
         self._touched = gear != DRIVE and (self._touched or clutch > _PRESSED)
         if self._train.manual and not self._touched:
-            throttle, helped = self._helped(throttle, float(values[BRAKE]), gear, seen, times)
+            throttle, helped = self._helped(throttle, float(values[MANUAL.brake]), gear, seen, times)
             clutch = max(clutch, helped)
         else:
             self._gears = None
             self._lever = gear
         self._write(throttle, clutch, seen, times, controls)
-        self._press_brake(float(values[BRAKE]), seen, times, controls)
+        self._press_brake(float(values[MANUAL.brake]), seen, times, controls)
 
     def coast(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         if self._train.manual:
@@ -250,5 +262,5 @@ class _PowertrainFeet(_Feet):
 
 def _lever(values: FloatArray, seen: Seen) -> float:
     """Return the gear that was heard, neutral where it is reverse and the car still goes ahead."""
-    gear = float(values[GEAR])
+    gear = float(values[MANUAL.gear])
     return 0.0 if gear < 0.0 and seen.speed > REVERSE_SPEED else gear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table
 from mastd.vehicle.magic_formula.coefficients import MY, VERTICAL
 from mastd.vehicle.magic_formula.formula import (
     normal_load,
@@ -22,7 +23,18 @@ from mastd.vehicle.magic_formula.formula import (
 )
 from mastd.vehicle.plots.manoeuvre import check_format, save
 
-FORCE_X, FORCE_Y, MOMENT_X, MOMENT_Y, MOMENT_Z = range(5)
+
+class CurveColumns(NamedTuple):
+    """Columns of a tyre's curves."""
+
+    force_x: Annotated[int, Entry("N", "")]
+    force_y: Annotated[int, Entry("N", "")]
+    moment_x: Annotated[int, Entry("N m", "")]
+    moment_y: Annotated[int, Entry("N m", "")]
+    moment_z: Annotated[int, Entry("N m", "")]
+
+
+CURVE: Final = index_table(CurveColumns)
 
 _PAGE: Final = (8.27, 10.6)
 _DPI: Final = 150
@@ -38,7 +50,7 @@ _CAMBERS: Final = (-6.0, -3.0, 0.0, 3.0, 6.0)
 def curve(
     coefficients: FloatArray, load: float, slips: FloatArray, angles: FloatArray, camber: float, speed: float
 ) -> FloatArray:
-    """Return forces and moments (points, 5) over slips κ and slip angles (rad), each (points,).
+    """Return forces and moments (points, CURVE) over slips κ and slip angles (rad), each (points,).
 
     ``load`` N, ``camber`` rad, ``speed`` m/s; columns F_x, F_y (N), M_x, M_y, M_z (N m).
     """
@@ -84,10 +96,12 @@ def _pure(panels: Sequence[Axes], c: FloatArray, loads: Sequence[float]) -> None
     _panel(panels[1], "Fy, kN", "slip angle, deg")
     _panel(panels[2], "Mz, N m", "slip angle, deg")
     for load in loads:
-        panels[0].plot(slips, 1e-3 * curve(c, load, slips, none, 0.0, _speed(c))[:, FORCE_X], linewidth=0.9)
+        panels[0].plot(
+            slips, 1e-3 * curve(c, load, slips, none, 0.0, _speed(c))[:, CURVE.force_x], linewidth=0.9
+        )
         across = curve(c, load, none, angles, 0.0, _speed(c))
-        panels[1].plot(np.degrees(angles), 1e-3 * across[:, FORCE_Y], linewidth=0.9)
-        panels[2].plot(np.degrees(angles), across[:, MOMENT_Z], linewidth=0.9)
+        panels[1].plot(np.degrees(angles), 1e-3 * across[:, CURVE.force_y], linewidth=0.9)
+        panels[2].plot(np.degrees(angles), across[:, CURVE.moment_z], linewidth=0.9)
     for panel in panels:
         _legend(panel, [_name(load) for load in loads])
 
@@ -99,7 +113,7 @@ def _combined(panel: Axes, c: FloatArray, load: float) -> None:
     slips = np.sinh(np.linspace(-5.0, 5.0, _POINTS)) / np.sinh(5.0)
     for angle in _ANGLES:
         found = curve(c, load, slips, np.full(_POINTS, np.radians(angle)), 0.0, _speed(c))
-        panel.plot(1e-3 * found[:, FORCE_X], 1e-3 * found[:, FORCE_Y], linewidth=0.9)
+        panel.plot(1e-3 * found[:, CURVE.force_x], 1e-3 * found[:, CURVE.force_y], linewidth=0.9)
     panel.set_aspect("equal", adjustable="datalim")
     _legend(panel, [f"{angle:g}°" for angle in _ANGLES])
 
@@ -110,8 +124,8 @@ def _cambered(force: Axes, moment: Axes, c: FloatArray, load: float) -> None:
     _panel(moment, "Mz, N m", f"slip angle, deg (camber at {_name(load)})")
     for camber in _CAMBERS:
         found = curve(c, load, np.zeros(_POINTS), angles, np.radians(camber), _speed(c))
-        force.plot(np.degrees(angles), 1e-3 * found[:, FORCE_Y], linewidth=0.9)
-        moment.plot(np.degrees(angles), found[:, MOMENT_Z], linewidth=0.9)
+        force.plot(np.degrees(angles), 1e-3 * found[:, CURVE.force_y], linewidth=0.9)
+        moment.plot(np.degrees(angles), found[:, CURVE.moment_z], linewidth=0.9)
     for panel in (force, moment):
         _legend(panel, [f"{camber:g}°" for camber in _CAMBERS])
 

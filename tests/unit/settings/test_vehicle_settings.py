@@ -116,8 +116,7 @@ HARDPOINTS = [
     pytest.param(
         in_custom(("      pivot_inner: [", "      Pivot Inner: [")),
         "Pivot Inner",
-        "axles[1].hardpoints.Pivot Inner: 'Pivot Inner' is no name here, it is made of a-z, 0-9 and _, at "
-        "most 40, a "
+        "axles[1].hardpoints.Pivot Inner: 'Pivot Inner' is not a valid name: a-z, 0-9 and _, at most 40, a "
         "letter first",
         id="not-a-name",
     ),
