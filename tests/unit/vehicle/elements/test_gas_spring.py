@@ -132,13 +132,13 @@ def test_without_damping_energy_stays_as_it_is(quarter: Model) -> None:
         rest = simulation.state
         raised = rest.position + np.array([0.0, 0.0, 0.02])
         simulation.begin(replace(rest, position=raised))
-        still, potentials = InputLayout.of(free).row(), Potentials(free)
-        energies = []
-        for _ in range(2000):
-            simulation.advance(still)
-            energies.append(potentials.energy(simulation.state))
-        lost.append(abs(energies[-1] - energies[0]))
-    assert lost[1] < 1.5 * lost[0] + 0.05
+        potentials = Potentials(free)
+        begin, least = potentials.energy(simulation.state), potentials.energy(rest)
+        simulation.advance(np.tile(InputLayout.of(free).row(), (2000, 1)))
+        assert simulation.converged
+        lost.append((begin - potentials.energy(simulation.state)) / (begin - least))
+    steel, gas = lost
+    assert abs(gas) < abs(steel) + 1e-3, lost
 
 
 def test_files_give_area_pressure_volume_and_exponent(quarter: Model) -> None:
@@ -162,7 +162,11 @@ def test_a_spring_that_assembly_makes_longer_keeps_its_force(quarter: Model) -> 
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("pressure: 45.1 bar", "pressure: 0.9 bar", "gas_spring.pressure: is 90000"),
+        (
+            "pressure: 45.1 bar",
+            "pressure: 0.9 bar",
+            "gas_spring.pressure: 0.9 bar is out of range, it must be above 1.01325 bar",
+        ),
         ("volume: 0.4 L", "volume: 0 L", "gas_spring.volume"),
         ("area: 12 cm2", "area: 12 mm", "gas_spring.area"),
         ("exponent: 1.3", "exponent: 0.9", "gas_spring.exponent"),
@@ -174,4 +178,3 @@ def test_a_wrong_value_is_refused_in_one_line(old: str, new: str, line: str) -> 
         model_of(strut((old, new)))
     assert len(str(caught.value).splitlines()) == 1
     assert line in str(caught.value)
-    print(caught.value)
