@@ -25,7 +25,7 @@ from mastd.vehicle.equations import external_forces, frames, joints, reaction, r
 from mastd.vehicle.equations.joints_jacobian import joint_rows
 from mastd.vehicle.solver import chord_jacobian, compiled_step, full_jacobian, generalized_alpha, newton
 from mastd.vehicle.tyres import linear
-from mastd.vehicle.tyres.ground_contact import look_up_ground
+from mastd.vehicle.tyres.ground_contact import sample_ground
 
 Kernel = Callable[..., Any]
 Kernels = Mapping[str, tuple[Kernel, ...]]
@@ -45,7 +45,7 @@ _LOOK: Final[Kernels] = {
         start_bars,
         external_forces.apply_external_forces,
         external_forces.turn_wheels,
-        look_up_ground,
+        sample_ground,
     ),
     "tyres": (linear.tyre_forces, external_forces.prepare_wheels),
     "report": (

@@ -216,13 +216,13 @@ def _smaller(a: float, b: float) -> float:
 
 
 @fused_kernel
-def relaxation(c: FloatArray, load: float, u: float, v: float, least: float) -> Relaxation:
+def relaxation(c: FloatArray, load: float, u: float, v: float, min_load: float) -> Relaxation:
     """Return deflections that the load can hold (m), their slips, their lengths du/dκ′ and dv/d tan α′ (m)
     and the share of sliding.
 
     ``load`` (N) counts as at least ``least`` (N).
     """
-    load = max(load, least)
+    load = max(load, min_load)
     stiffness_x, stiffness_y = slip_stiffness(c, load, 0.0)
     friction_x, friction_y = peak_friction(c, load, 0.0)
     along, across = relaxation_lengths(c, load, 0.0)
@@ -261,27 +261,27 @@ def length_growth(load: float, start_load: float) -> float:
 
 
 @fused_kernel
-def relaxation_speed(forward: float, slip_x: float, slip_y: float, rolling: float, sliding: float) -> float:
+def relaxation_speed(v_x: float, slip_x: float, slip_y: float, v_r: float, sliding: float) -> float:
     """Return L (m/s) for V_x, V_sx, V_sy, V_r and the share of sliding."""
     slip = root(slip_x * slip_x + slip_y * slip_y + 1e-24)
-    most = _larger(size(forward), slip * (1.0 / MAX_SLIP))
-    return _smaller(most, _larger(sliding * most, 2.0 * size(rolling)))
+    limit = _larger(size(v_x), slip * (1.0 / MAX_SLIP))
+    return _smaller(limit, _larger(sliding * limit, 2.0 * size(v_r)))
 
 
 @fused_kernel
 def _axes(axis: Triple, normal: Triple) -> tuple[Triple, Triple, Triple, float, float]:
     """Return e_x, e_y, e_r, sin γ and cos γ."""
-    lean = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
-    cosine = root(1.0 - lean * lean)
+    sin_gamma = dot(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
+    cos_gamma = root(1.0 - sin_gamma * sin_gamma)
     x, y, z = cross(axis[0], axis[1], axis[2], normal[0], normal[1], normal[2])
-    e = x / cosine, y / cosine, z / cosine
+    e = x / cos_gamma, y / cos_gamma, z / cos_gamma
     s = cross(normal[0], normal[1], normal[2], e[0], e[1], e[2])
     r = (
-        (normal[0] - lean * axis[0]) / cosine,
-        (normal[1] - lean * axis[1]) / cosine,
-        (normal[2] - lean * axis[2]) / cosine,
+        (normal[0] - sin_gamma * axis[0]) / cos_gamma,
+        (normal[1] - sin_gamma * axis[1]) / cos_gamma,
+        (normal[2] - sin_gamma * axis[2]) / cos_gamma,
     )
-    return e, s, r, lean, cosine
+    return e, s, r, sin_gamma, cos_gamma
 
 
 @fused_kernel
@@ -290,15 +290,15 @@ def _speeds(
     s: Triple,
     arm: Triple,
     normal: Triple,
-    ground_turn: Triple,
+    ground_omega: Triple,
     centre: Triple,
-    turn: Triple,
+    omega: Triple,
 ) -> tuple[float, float, float, float]:
     """Return V_x, V_sx + V_r, V_sy and ψ̇, all as seen from the ground.
 
     ``arm`` from the wheel centre to the nominal contact, −r_0 e_r; ``centre``: velocity of the wheel centre.
     """
-    w = turn[0] - ground_turn[0], turn[1] - ground_turn[1], turn[2] - ground_turn[2]
+    w = omega[0] - ground_omega[0], omega[1] - ground_omega[1], omega[2] - ground_omega[2]
     x, y, z = cross(w[0], w[1], w[2], arm[0], arm[1], arm[2])
     return (
         dot(e[0], e[1], e[2], centre[0], centre[1], centre[2]),
@@ -324,11 +324,11 @@ def _slips(
     carcass = contact.carcass
     start_x, start_y, sigma_x, sigma_y = carcass.slip_x, carcass.slip_y, carcass.length_x, carcass.length_y
     slip_x, slip_y = start_x + 0.0 * speed_x, start_y + 0.0 * speed_y
-    ahead_x, ahead_y = slip_x, slip_y
+    damped_x, damped_y = slip_x, slip_y
     if rate == 0.0:
         speed = _larger(speed, STEADY_SPEED + 0.0 * speed)
         slip_x, slip_y = -speed_x / speed, speed_y / speed
-        ahead_x, ahead_y = slip_x, slip_y
+        damped_x, damped_y = slip_x, slip_y
     elif rate > 0.0:
         growth = length_growth(load, contact.load)
         sigma_x, sigma_y = sigma_x * growth, sigma_y * growth
@@ -336,9 +336,9 @@ def _slips(
         slip_x = (sigma_x * rate * start_x - speed_x) / (sigma_x * rate + speed)
         slip_y = (sigma_y * rate * start_y + speed_y) / (sigma_y * rate + speed)
         lead = (1.0 - carcass.sliding) * CARCASS_TIME * CARCASS_SPEED / (CARCASS_SPEED + speed)
-        ahead_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * speed) * (slip_x - start_x)
-        ahead_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * speed) * (slip_y - start_y)
-    return slip_x, slip_y, ahead_x, ahead_y
+        damped_x = slip_x + lead * rate * sigma_x / (sigma_x + lead * speed) * (slip_x - start_x)
+        damped_y = slip_y + lead * rate * sigma_y / (sigma_y + lead * speed) * (slip_y - start_y)
+    return slip_x, slip_y, damped_x, damped_y
 
 
 @fused_kernel
@@ -365,9 +365,9 @@ def _mounted_forces(
 @fused_kernel
 def _brake_torque(needed: float, capacity: float) -> float:
     """Return the friction brake's torque where ``needed`` would stop the wheel."""
-    most = capacity + 0.0 * needed
+    limit = capacity + 0.0 * needed
     # At its capacity a brake counts as slipping: an open one has none. What is no number comes through.
-    return _larger(-most, _smaller(most, needed)) + 0.0 * capacity
+    return _larger(-limit, _smaller(limit, needed)) + 0.0 * capacity
 
 
 @fused_kernel
@@ -387,25 +387,25 @@ def wheel_balance(c: FloatArray, known: Known, motion: Motion) -> Balance:
 
     ``c``: coefficients (``coefficients.COUNT``). Forces are on the wheel, in the axes of the contact.
     """
-    normal, axis, turn = known.normal, motion.axis, motion.angular_velocity
-    e, s, r, lean, cosine = _axes(axis, normal)
-    radius = motion.height / cosine
+    normal, axis, omega = known.normal, motion.axis, motion.angular_velocity
+    e, s, r, sin_gamma, cos_gamma = _axes(axis, normal)
+    radius = motion.height / cos_gamma
     seen = _seen_from_ground(known, motion)
-    closing = -dot(normal[0], normal[1], normal[2], seen[0], seen[1], seen[2]) / cosine
+    closing = -dot(normal[0], normal[1], normal[2], seen[0], seen[1], seen[2]) / cos_gamma
     load = normal_load(c, c[VERTICAL.FREE_RADIUS] - radius, closing)
     nominal, carcass = known.wheel.rolling_radius, known.contact.carcass
     lever = -nominal * r[0], -nominal * r[1], -nominal * r[2]
-    forward, speed_x, speed_y, yaw_rate = _speeds(e, s, lever, normal, known.ground_rotation, seen, turn)
-    carrier_spin = dot(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
+    v_x, speed_x, speed_y, yaw_rate = _speeds(e, s, lever, normal, known.ground_rotation, seen, omega)
+    carrier_spin = dot(omega[0], omega[1], omega[2], axis[0], axis[1], axis[2])
     effective = rolling_radius(c, load)
-    rolling = (motion.spin - carrier_spin) * effective
-    slip_speed_x = speed_x - rolling + yaw_rate * carcass.deflection_y
+    v_r = (motion.spin - carrier_spin) * effective
+    slip_speed_x = speed_x - v_r + yaw_rate * carcass.deflection_y
     slip_speed_y = speed_y + yaw_rate * carcass.deflection_x
-    speed = relaxation_speed(forward, slip_speed_x, slip_speed_y, rolling, carcass.sliding)
-    slip_x, slip_y, ahead_x, ahead_y = _slips(
+    speed = relaxation_speed(v_x, slip_speed_x, slip_speed_y, v_r, carcass.sliding)
+    slip_x, slip_y, damped_x, damped_y = _slips(
         known.contact, known.step.rate, load, speed, slip_speed_x, slip_speed_y
     )
-    fx, fy, mx, my, mz = _mounted_forces(c, known, load, ahead_x, ahead_y, arctan(lean / cosine))
+    fx, fy, mx, my, mz = _mounted_forces(c, known, load, damped_x, damped_y, arctan(sin_gamma / cos_gamma))
     f = (
         fx * e[0] + fy * s[0] + load * normal[0],
         fx * e[1] + fy * s[1] + load * normal[1],
@@ -421,14 +421,14 @@ def wheel_balance(c: FloatArray, known: Known, motion: Motion) -> Balance:
     )
     push, torques = known.push, known.torques
     axial = dot(m[0], m[1], m[2], axis[0], axis[1], axis[2])
-    wanted = motion.spin_acceleration + (carrier_spin - motion.spin) / known.step.reach
-    needed = known.wheel.axial_inertia * wanted - axial - torques.drive - torques.motor
+    acceleration = motion.spin_acceleration + (carrier_spin - motion.spin) / known.step.reach
+    needed = known.wheel.axial_inertia * acceleration - axial - torques.drive - torques.motor
     brake = _brake_torque(needed, torques.brake_capacity)
     spin = Spin(known.wheel.axial_inertia, motion.spin, motion.spin_acceleration)
     about_axis = SpinTorques(axial, torques.drive, torques.motor + brake)
-    whole = f[0] + push[0], f[1] + push[1], f[2] + push[2]
-    axis_rate = cross(turn[0], turn[1], turn[2], axis[0], axis[1], axis[2])
-    x, y, z = carrier_moment(motion.arm, axis, axis_rate, whole, m, spin, about_axis)
-    out = -whole[0], -whole[1], -whole[2]
+    total_force = f[0] + push[0], f[1] + push[1], f[2] + push[2]
+    axis_rate = cross(omega[0], omega[1], omega[2], axis[0], axis[1], axis[2])
+    x, y, z = carrier_moment(motion.arm, axis, axis_rate, total_force, m, spin, about_axis)
+    out = -total_force[0], -total_force[1], -total_force[2]
     residual = spin_residual(spin, about_axis)
     return Balance(out, (-x, -y, -z), residual, load, fx, fy, slip_x, slip_y, brake, m)

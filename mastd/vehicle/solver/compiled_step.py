@@ -26,7 +26,7 @@ from mastd.vehicle.solver.newton import Method, advance, max_constraint_rate
 from mastd.vehicle.solver.recording import record
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
-from mastd.vehicle.tyres.ground_contact import look_up_ground
+from mastd.vehicle.tyres.ground_contact import sample_ground
 
 WRENCHES: Final = 12
 """Numbers of the two wrenches that steps leave."""
@@ -118,7 +118,7 @@ def evaluate(
     car.clock[CLOCK.reach], car.clock[CLOCK.rate] = clock
     apply_inputs(car, inputs)
     attitudes(car)
-    look_up_ground(car, ground)
+    sample_ground(car, ground)
     prepare_wheels(car, moving)
     apply_external_forces(car, ground)
     evaluate_residual(car, gravity, relative, True)

@@ -37,7 +37,7 @@ from mastd.vehicle.solver.generalized_alpha import Formula, correct_body, correc
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.inputs import apply_inputs
-from mastd.vehicle.tyres.ground_contact import look_up_ground
+from mastd.vehicle.tyres.ground_contact import sample_ground
 
 MAX_RATES: Final = 8
 
@@ -178,7 +178,7 @@ def begin(car: Arrays, formula: Formula, inputs: FloatArray, ground: FloatArray)
     apply_inputs(car, inputs)
     predict(car, formula)
     attitudes(car)
-    look_up_ground(car, ground)
+    sample_ground(car, ground)
     prepare_wheels(car, True)
     apply_external_forces(car, ground)
     turn_wheels(car, formula.step)

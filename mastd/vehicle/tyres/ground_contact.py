@@ -16,7 +16,7 @@ from mastd.vehicle.tyres.linear import contact_points
 
 
 @fused_kernel
-def look_up_ground(car: Arrays, ground: FloatArray) -> None:
+def sample_ground(car: Arrays, ground: FloatArray) -> None:
     """Write height, slope, motion and friction of the ground below all wheels, at their present places."""
     wheels = car.wheels
     turn_x, turn_y, turn_z = surface_turn(ground)

@@ -35,7 +35,7 @@ from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.tyres.magic import WheelBlocks, magic_forces
 
 
-class WheelPlace(NamedTuple):
+class WheelMotion(NamedTuple):
     """A wheel centre on its carrier and against the ground."""
 
     arm: Triple
@@ -69,14 +69,14 @@ def up_axis(frame: FloatArray) -> Triple:
 
 
 @fused_kernel
-def wheel_place(
+def wheel_motion(
     wheels: FloatArray,
     local_bodies: FloatArray,
     bodies: FloatArray,
     frame: FloatArray,
     wheel: int,
     local: int,
-) -> WheelPlace:
+) -> WheelMotion:
     """Return where the wheel centre is and how it moves, in the axes of the frame."""
     x, y, z = load3(wheels, wheel, WHEEL.centre)
     arm = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
@@ -94,7 +94,7 @@ def wheel_place(
     r0, r1, r2 = vector_rate(local_bodies, local, arm)
     u, v, w = load3(wheels, wheel, WHEEL.ground_velocity)
     p0, p1, p2 = to_frame(frame, u, v, w)
-    return WheelPlace(arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m)
+    return WheelMotion(arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m)
 
 
 @fused_kernel
@@ -107,35 +107,35 @@ def rolling_axes(axis: Triple, up: Triple) -> tuple[Triple, Triple, float]:
 
 
 @fused_kernel
-def wheel_load(wheels: FloatArray, wheel: int, height: float, sinking: float) -> float:
+def wheel_load(wheels: FloatArray, wheel: int, height: float, closing: float) -> float:
     """Return F_z for a height of the centre and m · w."""
     depth = load(wheels, wheel, WHEEL.free_radius) - height
-    share = damping_share(depth)
+    factor = damping_factor(depth)
     force = load(wheels, wheel, WHEEL.tyre_stiffness) * depth
-    force = force - load(wheels, wheel, WHEEL.tyre_damping) * share * sinking
+    force = force - load(wheels, wheel, WHEEL.tyre_damping) * factor * closing
     zero = broadcast(0.0)
     # A number that is not one must come through: only what is certainly not above zero becomes zero.
-    pressed = select(-force, zero, force)
-    return select(-depth, zero, pressed)
+    normal_force = select(-force, zero, force)
+    return select(-depth, zero, normal_force)
 
 
 @fused_kernel
-def damping_share(depth: float) -> float:
+def damping_factor(depth: float) -> float:
     """Return s, the share of the tyre's damping that acts at a depth of contact (m)."""
-    share = depth * (1.0 / DAMPING_DEPTH)
-    return select(share - 1.0, broadcast(1.0), share)
+    factor = depth * (1.0 / DAMPING_DEPTH)
+    return select(factor - 1.0, broadcast(1.0), factor)
 
 
 @fused_kernel
 def slip_speed(wheels: FloatArray, wheel: int, forward: float) -> float:
     """Return v = max(|w · e_x|, v_least)."""
-    size = select(-forward, -forward, forward)
-    least = load(wheels, wheel, WHEEL.min_speed)
-    return select(least - size, least, size)
+    magnitude = select(-forward, -forward, forward)
+    min_speed = load(wheels, wheel, WHEEL.min_speed)
+    return select(min_speed - magnitude, min_speed, magnitude)
 
 
 @fused_kernel
-def friction_torque(wheels: FloatArray, wheel: int, reach: float, stopping: float, others: float) -> float:
+def brake_torque(wheels: FloatArray, wheel: int, reach: float, stopping: float, others: float) -> float:
     """Return the torque of the friction brake, forwards positive: what stops the wheel against its carrier by
     the end of the step, as far as the brake's capacity reaches.
 
@@ -143,19 +143,19 @@ def friction_torque(wheels: FloatArray, wheel: int, reach: float, stopping: floa
     other torques on the wheel (N m); ``reach``: change of a speed per change of its acceleration (s).
     """
     wanted = load(wheels, wheel, WHEEL.spin_acceleration) + stopping * (1.0 / reach)
-    needed = load(wheels, wheel, WHEEL.axial_inertia) * wanted - others
+    torque = load(wheels, wheel, WHEEL.axial_inertia) * wanted - others
     capacity = load(wheels, wheel, WHEEL.brake_capacity)
-    needed = select(needed - capacity, capacity, needed)
+    torque = select(torque - capacity, capacity, torque)
     # A capacity that is no number must come through.
-    return select(-capacity - needed, -capacity, needed) + 0.0 * capacity
+    return select(-capacity - torque, -capacity, torque) + 0.0 * capacity
 
 
 @fused_kernel
 def holding(wheels: FloatArray, wheel: int) -> float:
     """Return 1 where the friction brake holds the wheel against its carrier, 0 where it slips or is open."""
     torque, capacity = load(wheels, wheel, WHEEL.brake_torque), load(wheels, wheel, WHEEL.brake_capacity)
-    size = select(torque, torque, -torque)
-    return select(capacity - size, broadcast(1.0), broadcast(0.0))
+    magnitude = select(torque, torque, -torque)
+    return select(capacity - magnitude, broadcast(1.0), broadcast(0.0))
 
 
 @fused_kernel
@@ -167,8 +167,8 @@ def tyre_forces(car: Arrays, group: int) -> None:
     if wheel < 0:
         return
     local = line[GROUP.first_local] + line[GROUP.carrier]
-    place = wheel_place(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
-    arm, axis, w, height, m = place
+    motion = wheel_motion(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    arm, axis, w, height, m = motion
     store(car.wheels, wheel, WHEEL.tyre_height, height)
     if line[GROUP.tyre] == MAGIC_TYRE:
         store3(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
@@ -178,7 +178,7 @@ def tyre_forces(car: Arrays, group: int) -> None:
         blocks = WheelBlocks(car.wheels, car.local_bodies, car.tyres, car.frame, car.clock)
         magic_forces(blocks, car.weights[group], wheel, local)
     else:
-        _linear_forces(car, wheel, local, place)
+        _linear_forces(car, wheel, local, motion)
     drive = load(car.wheels, wheel, WHEEL.drive_torque)
     add3(
         car.local_bodies,
@@ -191,24 +191,24 @@ def tyre_forces(car: Arrays, group: int) -> None:
 
 
 @fused_kernel
-def _linear_forces(car: Arrays, wheel: int, local: int, place: WheelPlace) -> None:
-    arm, axis, w, height, m = place
+def _linear_forces(car: Arrays, wheel: int, local: int, motion: WheelMotion) -> None:
+    arm, axis, w, height, m = motion
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)
     spin = load(car.wheels, wheel, WHEEL.spin)
-    pressed = wheel_load(car.wheels, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
+    normal_force = wheel_load(car.wheels, wheel, height, dot(m[0], m[1], m[2], w[0], w[1], w[2]))
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
-    sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
-    share = load(car.wheels, wheel, WHEEL.friction) * pressed / slip_speed(car.wheels, wheel, forward)
+    lateral = dot(s[0], s[1], s[2], w[0], w[1], w[2])
+    factor = load(car.wheels, wheel, WHEEL.friction) * normal_force / slip_speed(car.wheels, wheel, forward)
     slip = forward - spin * load(car.wheels, wheel, WHEEL.rolling_radius)
-    along = -load(car.wheels, wheel, WHEEL.slip_stiffness) * share * slip
-    across = -load(car.wheels, wheel, WHEEL.cornering_stiffness) * share * sideways
-    fx = along * e[0] + across * s[0] + pressed * up[0]
-    fy = along * e[1] + across * s[1] + pressed * up[1]
-    fz = along * e[2] + across * s[2] + pressed * up[2]
-    store(car.wheels, wheel, WHEEL.load, pressed)
-    store(car.wheels, wheel, WHEEL.contact_force, along)
-    store(car.wheels, wheel, WHEEL.contact_force + 1, across)
+    force_x = -load(car.wheels, wheel, WHEEL.slip_stiffness) * factor * slip
+    force_y = -load(car.wheels, wheel, WHEEL.cornering_stiffness) * factor * lateral
+    fx = force_x * e[0] + force_y * s[0] + normal_force * up[0]
+    fy = force_x * e[1] + force_y * s[1] + normal_force * up[1]
+    fz = force_x * e[2] + force_y * s[2] + normal_force * up[2]
+    store(car.wheels, wheel, WHEEL.load, normal_force)
+    store(car.wheels, wheel, WHEEL.contact_force, force_x)
+    store(car.wheels, wheel, WHEEL.contact_force + 1, force_y)
     store3(car.wheels, wheel, WHEEL.tyre_force, fx, fy, fz)
     m0, m1, m2 = cross(-height * up[0], -height * up[1], -height * up[2], fx, fy, fz)
     store3(car.wheels, wheel, WHEEL.tyre_moment, m0, m1, m2)
@@ -217,7 +217,7 @@ def _linear_forces(car: Arrays, wheel: int, local: int, place: WheelPlace) -> No
     inertia = load(car.wheels, wheel, WHEEL.axial_inertia)
     x, y, z = load3(car.local_bodies, local, LOCAL_BODY.angular_velocity)
     stopping = dot(x, y, z, axis[0], axis[1], axis[2]) - spin
-    friction = friction_torque(car.wheels, wheel, car.clock[CLOCK.reach], stopping, axial + drive + motor)
+    friction = brake_torque(car.wheels, wheel, car.clock[CLOCK.reach], stopping, axial + drive + motor)
     store(car.wheels, wheel, WHEEL.brake_torque, friction)
     rotation = Spin(inertia, spin, load(car.wheels, wheel, WHEEL.spin_acceleration))
     torques = SpinTorques(axial, drive, motor + friction)

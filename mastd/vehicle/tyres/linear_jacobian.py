@@ -21,13 +21,13 @@ from mastd.vehicle.blocks.vectors import Triple, cross, dot, load3, scaled, to_f
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import (
-    WheelPlace,
-    damping_share,
+    WheelMotion,
+    damping_factor,
     holding,
     rolling_axes,
     slip_speed,
     up_axis,
-    wheel_place,
+    wheel_motion,
 )
 from mastd.vehicle.tyres.magic import Weights, WheelBlocks, WheelColumns, magic_jacobian
 
@@ -49,9 +49,9 @@ class Slopes(NamedTuple):
     by_load: Triple
     """(F_x / F_z, F_y / F_z, 1)."""
     by_forward: Triple
-    by_sideways: Triple
+    by_lateral: Triple
     by_spin: Triple
-    by_heading: Triple
+    by_yaw: Triple
 
 
 @fused_kernel
@@ -66,109 +66,118 @@ def tyre_jacobian(
     first, size = line[GROUP.first_cell], line[GROUP.size]
     local = line[GROUP.first_local] + line[GROUP.carrier]
     b, spin = column_of(line, line[GROUP.carrier]), line[GROUP.spin_unknown]
-    place = wheel_place(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
+    motion = wheel_motion(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
     at, weights = (
         WheelColumns(wheel, local, first, size, b, spin),
         Weights(acceleration, velocity, displacement),
     )
     drive = load(wheels, wheel, WHEEL.drive_torque)
-    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, place.axis)
+    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, motion.axis)
     if line[GROUP.tyre] == MAGIC_TYRE:
         blocks = WheelBlocks(wheels, car.local_bodies, car.tyres, car.frame, car.clock)
         magic_jacobian(blocks, cells, at, weights)
     else:
-        _linear_jacobian(car, cells, at, place, weights)
+        _linear_jacobian(car, cells, at, motion, weights)
 
 
 @fused_kernel
 def _linear_jacobian(
-    car: Arrays, cells: FloatArray, at: WheelColumns, place: WheelPlace, weights: Weights
+    car: Arrays, cells: FloatArray, at: WheelColumns, motion: WheelMotion, weights: Weights
 ) -> None:
-    wheels, wheel, axis = car.wheels, at.wheel, place.axis
+    wheels, wheel, axis = car.wheels, at.wheel, motion.axis
     up = up_axis(car.frame)
     held = holding(wheels, wheel)
-    lever = Lever(place.arm, axis, scaled(-place.height, up), 1.0 - held)
-    _slip_columns(car, cells, at, place, lever, weights)
+    lever = Lever(motion.arm, axis, scaled(-motion.height, up), 1.0 - held)
+    _slip_columns(car, cells, at, motion, lever, weights)
     p0, p1, p2 = load3(wheels, wheel, WHEEL.chock_force)
     force = load3(wheels, wheel, WHEEL.tyre_force)
     p0, p1, p2 = to_frame(car.frame, p0, p1, p2)
     pushed = force[0] + p0, force[1] + p1, force[2] + p2
     b, displacement = at.carrier, weights.displacement
-    add_cross_cross(cells, at.first, at.size, b + 3, b + 3, broadcast(-displacement), pushed, place.arm)
-    _lever_columns(wheels, cells, at, lever, up, place.m, displacement)
+    add_cross_cross(cells, at.first, at.size, b + 3, b + 3, broadcast(-displacement), pushed, motion.arm)
+    _lever_columns(wheels, cells, at, lever, up, motion.m, displacement)
     _held_spin(car, cells, at, axis, held, weights)
     _gyroscopic(car, cells, at, lever, weights)
 
 
 @fused_kernel
-def _slopes(wheels: FloatArray, wheel: int, place: WheelPlace, e: Triple, s: Triple, up: Triple) -> Slopes:
-    w, pressed = place.velocity, load(wheels, wheel, WHEEL.load)
+def _slopes(wheels: FloatArray, wheel: int, motion: WheelMotion, e: Triple, s: Triple, up: Triple) -> Slopes:
+    w, normal_force = motion.velocity, load(wheels, wheel, WHEEL.load)
     forward = dot(e[0], e[1], e[2], w[0], w[1], w[2])
-    sideways = dot(s[0], s[1], s[2], w[0], w[1], w[2])
+    lateral = dot(s[0], s[1], s[2], w[0], w[1], w[2])
     speed = slip_speed(wheels, wheel, forward)
     radius, turning = load(wheels, wheel, WHEEL.rolling_radius), load(wheels, wheel, WHEEL.spin)
     friction = load(wheels, wheel, WHEEL.friction)
-    along = -friction * load(wheels, wheel, WHEEL.slip_stiffness) / speed
-    across = -friction * load(wheels, wheel, WHEEL.cornering_stiffness) / speed
+    slope_x = -friction * load(wheels, wheel, WHEEL.slip_stiffness) / speed
+    slope_y = -friction * load(wheels, wheel, WHEEL.cornering_stiffness) / speed
     slip = forward - turning * radius
-    by_load = _combined(along * slip, e, across * sideways, s, up, 1.0)
+    by_load = _combined(slope_x * slip, e, slope_y * lateral, s, up, 1.0)
     moving = select(speed - load(wheels, wheel, WHEEL.min_speed), broadcast(1.0), broadcast(0.0))
     sign = select(forward, broadcast(1.0), -broadcast(1.0)) * moving / speed
     by_forward = _combined(
-        pressed * (along - along * slip * sign), e, -pressed * across * sideways * sign, s, up, 0.0
+        normal_force * (slope_x - slope_x * slip * sign),
+        e,
+        -normal_force * slope_y * lateral * sign,
+        s,
+        up,
+        0.0,
     )
-    by_sideways = scaled(pressed * across, s)
-    by_spin = scaled(-pressed * along * radius, e)
-    f_x, f_y = pressed * along * slip, pressed * across * sideways
+    by_lateral = scaled(normal_force * slope_y, s)
+    by_spin = scaled(-normal_force * slope_x * radius, e)
+    f_x, f_y = normal_force * slope_x * slip, normal_force * slope_y * lateral
     # The wheel points elsewhere by dψ: e turns by +s dψ, s by −e dψ.
-    by_heading = _combined(-forward, by_sideways, sideways, by_forward, up, 0.0)
-    by_heading = (
-        by_heading[0] + f_x * s[0] - f_y * e[0],
-        by_heading[1] + f_x * s[1] - f_y * e[1],
-        by_heading[2] + f_x * s[2] - f_y * e[2],
+    by_yaw = _combined(-forward, by_lateral, lateral, by_forward, up, 0.0)
+    by_yaw = (
+        by_yaw[0] + f_x * s[0] - f_y * e[0],
+        by_yaw[1] + f_x * s[1] - f_y * e[1],
+        by_yaw[2] + f_x * s[2] - f_y * e[2],
     )
-    return Slopes(by_load, by_forward, by_sideways, by_spin, by_heading)
+    return Slopes(by_load, by_forward, by_lateral, by_spin, by_yaw)
 
 
 @fused_kernel
 def _slip_columns(
-    car: Arrays, cells: FloatArray, at: WheelColumns, place: WheelPlace, lever: Lever, weights: Weights
+    car: Arrays, cells: FloatArray, at: WheelColumns, motion: WheelMotion, lever: Lever, weights: Weights
 ) -> None:
     """Add the columns of height, slip speeds, rate of the height, spin and heading."""
-    wheels, wheel, arm, axis = car.wheels, at.wheel, place.arm, place.axis
-    m, w, height = place.m, place.velocity, place.height
+    wheels, wheel, arm, axis = car.wheels, at.wheel, motion.arm, motion.axis
+    m, w, height = motion.m, motion.velocity, motion.height
     velocity, displacement = weights.velocity, weights.displacement
     up = up_axis(car.frame)
     e, s, inverse = rolling_axes(axis, up)
     # Derivatives of the load vanish off the ground.
     zero, one = broadcast(0.0), broadcast(1.0)
     on = select(load(wheels, wheel, WHEEL.load), one, zero)
-    slopes = _slopes(wheels, wheel, place, e, s, up)
+    slopes = _slopes(wheels, wheel, motion, e, s, up)
     stiffness, damping = load(wheels, wheel, WHEEL.tyre_stiffness), load(wheels, wheel, WHEEL.tyre_damping)
-    share = damping_share(load(wheels, wheel, WHEEL.free_radius) - height)
+    factor = damping_factor(load(wheels, wheel, WHEEL.free_radius) - height)
     closing = dot(m[0], m[1], m[2], w[0], w[1], w[2])
     # At the first touch the damping grows with the depth.
-    stiffness = stiffness - select(one - share, damping * closing * (1.0 / DAMPING_DEPTH), zero)
-    damping = damping * share
+    stiffness = stiffness - select(one - factor, damping * closing * (1.0 / DAMPING_DEPTH), zero)
+    damping = damping * factor
     r0, r1, r2 = vector_rate(car.local_bodies, at.local, arm)
     nothing = zero, zero, zero
     for force, direction, level in (
         (scaled(-on * stiffness, slopes.by_load), m, 0),
         (slopes.by_forward, e, 1),
-        (slopes.by_sideways, s, 1),
+        (slopes.by_lateral, s, 1),
         (scaled(-on * damping, slopes.by_load), m, 1),
     ):
         weight = displacement if level == 0 else velocity
         x, y, z = cross(arm[0], arm[1], arm[2], direction[0], direction[1], direction[2])
-        turn = scaled(weight, (x, y, z))
+        rotation = scaled(weight, (x, y, z))
         if level == 1:
             u, v, q = cross(r0, r1, r2, direction[0], direction[1], direction[2])
-            turn = turn[0] + displacement * u, turn[1] + displacement * v, turn[2] + displacement * q
-        _tyre_column(cells, at, lever, force, scaled(weight, direction), turn, zero)
+            rotation = (
+                rotation[0] + displacement * u,
+                rotation[1] + displacement * v,
+                rotation[2] + displacement * q,
+            )
+        _tyre_column(cells, at, lever, force, scaled(weight, direction), rotation, zero)
     _tyre_column(cells, at, lever, slopes.by_spin, nothing, nothing, broadcast(velocity))
     a_e = cross(axis[0], axis[1], axis[2], e[0], e[1], e[2])
-    heading = scaled(-displacement * inverse, a_e)
-    _tyre_column(cells, at, lever, slopes.by_heading, nothing, heading, zero)
+    yaw = scaled(-displacement * inverse, a_e)
+    _tyre_column(cells, at, lever, slopes.by_yaw, nothing, yaw, zero)
 
 
 @fused_kernel
@@ -219,11 +228,11 @@ def _tyre_column(
     at: WheelColumns,
     lever: Lever,
     force: Triple,
-    shift: Triple,
-    turn: Triple,
-    spinning: float,
+    translation: Triple,
+    rotation: Triple,
+    d_spin: float,
 ) -> None:
-    """Add −(force and its moments) times the row (shift, turn, spinning) of variations."""
+    """Add −(force and its moments) times the row (translation, rotation, d_spin) of variations."""
     first, size, b, spin = at.first, at.size, at.carrier, at.spin
     arm, axis, down = lever.arm, lever.axis, lever.down
     x, y, z = cross(down[0], down[1], down[2], force[0], force[1], force[2])
@@ -231,16 +240,16 @@ def _tyre_column(
     u, v, w = cross(arm[0], arm[1], arm[2], force[0], force[1], force[2])
     moment = -(x + u - axial * axis[0]), -(y + v - axial * axis[1]), -(z + w - axial * axis[2])
     push = -force[0], -force[1], -force[2]
-    add_product(cells, first, size, b, b, push, shift)
-    add_product(cells, first, size, b, b + 3, push, turn)
-    add_product(cells, first, size, b + 3, b, moment, shift)
-    add_product(cells, first, size, b + 3, b + 3, moment, turn)
+    add_product(cells, first, size, b, b, push, translation)
+    add_product(cells, first, size, b, b + 3, push, rotation)
+    add_product(cells, first, size, b + 3, b, moment, translation)
+    add_product(cells, first, size, b + 3, b + 3, moment, rotation)
     for k in range(3):
-        add(cells, first + (b + k) * size + spin, push[k] * spinning)
-        add(cells, first + (b + 3 + k) * size + spin, moment[k] * spinning)
-        add(cells, first + spin * size + b + k, -axial * shift[k])
-        add(cells, first + spin * size + b + 3 + k, -axial * turn[k])
-    add(cells, first + spin * size + spin, -axial * spinning)
+        add(cells, first + (b + k) * size + spin, push[k] * d_spin)
+        add(cells, first + (b + 3 + k) * size + spin, moment[k] * d_spin)
+        add(cells, first + spin * size + b + k, -axial * translation[k])
+        add(cells, first + spin * size + b + 3 + k, -axial * rotation[k])
+    add(cells, first + spin * size + spin, -axial * d_spin)
 
 
 @fused_kernel
@@ -260,13 +269,13 @@ def _lever_columns(
     x, y, z = cross(up[0], up[1], up[2], force[0], force[1], force[2])
     axial = loose * dot(x, y, z, axis[0], axis[1], axis[2])
     moment = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
-    shift = scaled(displacement, m)
-    turn = scaled(displacement, cross(arm[0], arm[1], arm[2], m[0], m[1], m[2]))
-    add_product(cells, first, size, b + 3, b, moment, shift)
-    add_product(cells, first, size, b + 3, b + 3, moment, turn)
+    translation = scaled(displacement, m)
+    rotation = scaled(displacement, cross(arm[0], arm[1], arm[2], m[0], m[1], m[2]))
+    add_product(cells, first, size, b + 3, b, moment, translation)
+    add_product(cells, first, size, b + 3, b + 3, moment, rotation)
     for k in range(3):
-        add(cells, first + spin * size + b + k, axial * shift[k])
-        add(cells, first + spin * size + b + 3 + k, axial * turn[k])
+        add(cells, first + spin * size + b + k, axial * translation[k])
+        add(cells, first + spin * size + b + 3 + k, axial * rotation[k])
     whole = cross(down[0], down[1], down[2], force[0], force[1], force[2])
     rest = dot(whole[0], whole[1], whole[2], axis[0], axis[1], axis[2])
     rest = rest + load(wheels, at.wheel, WHEEL.motor_torque) + load(wheels, at.wheel, WHEEL.brake_torque)

@@ -74,13 +74,13 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
     ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
     """
     for lane in range(LANES):
-        least = MIN_LOAD if moving else wheels[wheel, WHEEL.rest_load, lane]
+        min_load = MIN_LOAD if moving else wheels[wheel, WHEEL.rest_load, lane]
         carcass = relaxation(
             tyres[wheel, lane],
             wheels[wheel, WHEEL.load, lane],
             wheels[wheel, WHEEL.deflection, lane],
             wheels[wheel, WHEEL.deflection + 1, lane],
-            max(least, MIN_LOAD),
+            max(min_load, MIN_LOAD),
         )
         wheels[wheel, WHEEL.start_deflection, lane] = carcass.deflection_x
         wheels[wheel, WHEEL.start_deflection + 1, lane] = carcass.deflection_y
@@ -88,7 +88,7 @@ def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: boo
         wheels[wheel, WHEEL.start_slip + 1, lane] = carcass.slip_y
         wheels[wheel, WHEEL.relaxation, lane] = carcass.length_x
         wheels[wheel, WHEEL.relaxation + 1, lane] = carcass.length_y
-        wheels[wheel, WHEEL.start_load, lane] = max(wheels[wheel, WHEEL.load, lane], least, MIN_LOAD)
+        wheels[wheel, WHEEL.start_load, lane] = max(wheels[wheel, WHEEL.load, lane], min_load, MIN_LOAD)
         wheels[wheel, WHEEL.sliding, lane] = carcass.sliding
         speed = wheels[wheel, WHEEL.spin, lane] * wheels[wheel, WHEEL.rolling_radius, lane]
         wheels[wheel, WHEEL.rolling_speed, lane] = speed
@@ -244,13 +244,13 @@ def _sum(u: Triple, v: Triple) -> Triple:
 
 
 @separate_kernel
-def magic_jacobian(car: WheelBlocks, cells: FloatArray, place: WheelColumns, weights: Weights) -> None:
+def magic_jacobian(car: WheelBlocks, cells: FloatArray, columns: WheelColumns, weights: Weights) -> None:
     """Add the derivatives of ``magic_forces`` by shift and rotation of the carrier and by the spin.
 
     Variations: δ of a vector fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
     """
-    wheels, wheel, local = car.wheels, place.wheel, place.local
-    first, size, b, spin = place.first, place.size, place.carrier, place.spin
+    wheels, wheel, local = car.wheels, columns.wheel, columns.local
+    first, size, b, spin = columns.first, columns.size, columns.carrier, columns.spin
     for lane in range(LANES):
         length = _normal_length(wheels, wheel, lane)
         known = _known(wheels, car.frame, car.clock, wheel, lane, length)
@@ -276,26 +276,26 @@ def magic_jacobian(car: WheelBlocks, cells: FloatArray, place: WheelColumns, wei
 @fused_kernel
 def _varied_motion(motion: Motion, known: Known, column: int, weights: Weights) -> Any:
     """Return the motion with the variation of one column: shift, rotation or spin."""
-    arm, axis, turn, normal = motion.arm, motion.axis, motion.angular_velocity, known.normal
+    arm, axis, omega, normal = motion.arm, motion.axis, motion.angular_velocity, known.normal
     velocity, displacement = weights.velocity, weights.displacement
-    arm_rate = cross(turn[0], turn[1], turn[2], arm[0], arm[1], arm[2])
+    arm_rate = cross(omega[0], omega[1], omega[2], arm[0], arm[1], arm[2])
     d = _unit(column % 3) if column < 6 else (0.0, 0.0, 0.0)
-    shifts, turns = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
-    spins = 1.0 if column == 6 else 0.0
-    d_arm = scaled(turns, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
-    d_axis = scaled(turns, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
-    d_rate = scaled(turns, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
-    d_turn = scaled(turns, cross(d[0], d[1], d[2], turn[0], turn[1], turn[2]))
-    d_point = _sum(scaled(shifts, d), d_arm)
+    is_translation, is_rotation = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
+    is_spin = 1.0 if column == 6 else 0.0
+    d_arm = scaled(is_rotation, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
+    d_axis = scaled(is_rotation, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
+    d_rate = scaled(is_rotation, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
+    d_omega = scaled(is_rotation, cross(d[0], d[1], d[2], omega[0], omega[1], omega[2]))
+    d_point = _sum(scaled(is_translation, d), d_arm)
     d_velocity = _sum(scaled(displacement, d_rate), scaled(velocity, d_point))
-    d_turning = _sum(scaled(displacement, d_turn), scaled(velocity * turns, d))
+    omega_variation = _sum(scaled(displacement, d_omega), scaled(velocity * is_rotation, d))
     d_height = displacement * (normal[0] * d_point[0] + normal[1] * d_point[1] + normal[2] * d_point[2])
     return Motion(
         _all_varied(arm, scaled(displacement, d_arm)),
         _all_varied(axis, scaled(displacement, d_axis)),
         _varied(motion.height, d_height),
         _all_varied(motion.velocity, d_velocity),
-        _all_varied(turn, d_turning),
-        _varied(motion.spin, velocity * spins),
-        _varied(motion.spin_acceleration, weights.acceleration * spins),
+        _all_varied(omega, omega_variation),
+        _varied(motion.spin, velocity * is_spin),
+        _varied(motion.spin_acceleration, weights.acceleration * is_spin),
     )
