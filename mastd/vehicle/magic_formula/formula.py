@@ -18,7 +18,6 @@ All functions take real and complex numbers (see ``magic_formula_numbers``).
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from mastd.arrays import FloatArray
@@ -29,8 +28,6 @@ from mastd.vehicle.magic_formula.coefficients import (
     FX,
     FY,
     GENERAL,
-    MX,
-    MY,
     MZ,
     RELAXATION,
     VERTICAL,
@@ -42,12 +39,19 @@ from mastd.vehicle.magic_formula.complex_step import (
     cosine,
     exponential,
     inverse,
-    logarithm,
     root,
     sine,
     size,
 )
 from mastd.vehicle.magic_formula.from_tir import pack
+from mastd.vehicle.magic_formula.moments import (
+    MIN_RATIO,
+    curved,
+    overturning_moment,
+    residual_moment,
+    rolling_moment,
+    trail,
+)
 
 __all__ = [
     "COUNT",
@@ -68,10 +72,7 @@ MIN_FRICTION: Final = 1e-3
 ROLLING_SPEED: Final = 1.0
 """m/s from which on a wheel rolls: trail, residual moment and rolling resistance are whole."""
 _MIN_FALL: Final = 0.1
-_MIN_RATIO: Final = 1e-12
-_SMALL: Final = 1e-24
 _ELLIPSE_SLIP: Final = 1e-8
-_TWO_BY_PI: Final = 2.0 / math.pi
 
 
 @fused_kernel
@@ -79,7 +80,7 @@ def _load_ratio(c: FloatArray, load: float) -> float:
     """Return F_z / F'_z0 = 1 + df_z (4.E2a) within the coefficients' range; never zero."""
     return (
         at_most(at_least(load * c[GENERAL.INVERSE_FZ0], c[GENERAL.FZMIN_RATIO]), c[GENERAL.FZMAX_RATIO])
-        + _MIN_RATIO
+        + MIN_RATIO
     )
 
 
@@ -124,12 +125,6 @@ def _stiffness_y(c: FloatArray, ratio: float, gamma: float) -> float:
 def _camber_factor(c: FloatArray, gamma: float) -> float:
     """Return the factor of camber on K_yα (4.E25)."""
     return at_least(1.0 - c[FY.PKY3] * size(gamma), _MIN_FALL)
-
-
-@fused_kernel
-def _curved(x: float, curvature: float) -> float:
-    """Return x − E (x − arctan x), the argument of the formula's arc tangent (4.E9)."""
-    return x - curvature * (x - arctan(x))
 
 
 @fused_kernel
@@ -212,10 +207,25 @@ def _shift_friction(c: FloatArray, grip: float) -> float:
 @fused_kernel
 def _weighting(slip: float, shift: float, slope: float, shape: float, curvature: float) -> float:
     """Return the weighting G of a force by the other slip, 1 without it (4.E51), (4.E59); never negative."""
-    found = cosine(shape * arctan(_curved(slope * (slip + shift), curvature)))
+    found = cosine(shape * arctan(curved(slope * (slip + shift), curvature)))
     if shift.real != 0.0:
-        found = found * inverse(cosine(shape * arctan(_curved(slope * shift, curvature))))
+        found = found * inverse(cosine(shape * arctan(curved(slope * shift, curvature))))
     return at_least(found, 0.0)
+
+
+@fused_kernel
+def _pure_longitudinal(
+    c: FloatArray, kappa: float, dfz: float, stiffness: float, friction: float, grip: float, shift: float
+) -> tuple[float, float, float]:
+    """Return F_xo per load, κ_x = κ + S_Hx, and S_Vx per load (4.E9) to (4.E18)."""
+    s_hx = shift * (c[FX.PHX1] + c[FX.PHX2] * dfz)
+    s_vx = shift * grip * (c[FX.PVX1] + c[FX.PVX2] * dfz)
+    slip_x = kappa + s_hx
+    sign = 1.0 if slip_x.real > 0.0 else -1.0
+    curvature = at_most((c[FX.PEX1] + dfz * (c[FX.PEX2] + dfz * c[FX.PEX3])) * (1.0 - c[FX.PEX4] * sign), 1.0)
+    slope = stiffness * inverse(c[FX.PCX1] * friction)
+    force = friction * sine(c[FX.PCX1] * arctan(curved(slope * slip_x, curvature))) + s_vx
+    return force, slip_x, s_vx
 
 
 @fused_kernel
@@ -242,7 +252,7 @@ def _pure_lateral(
     )
     curvature = at_most(curvature, 1.0)
     slope = stiffness * inverse(c[FY.PCY1] * friction)
-    force = friction * sine(c[FY.PCY1] * arctan(_curved(slope * slip, curvature))) + s_v
+    force = friction * sine(c[FY.PCY1] * arctan(curved(slope * slip, curvature))) + s_v
     return force, s_h, s_v
 
 
@@ -305,101 +315,11 @@ def _slip_sine(c: FloatArray, slip: float) -> float:
 
 
 @fused_kernel
-def _alpha_eq(c: FloatArray, tan_alpha: float, shift: float, along: float) -> float:
-    """Return the equivalent slip √(tan²(α + shift) + along), as an angle in the older formats (4.E77).
-
-    ``along`` is (κ K_xκ / K_yα)². A shift is some hundredths: the series of its tangent is exact to 1e-9.
-    """
-    if c[GENERAL.IS_MF61] > 0.0:
-        whole = tan_alpha + shift
-        return root(whole * whole + along + _SMALL)
-    square = shift * shift
-    series = 1.0 / 3.0 + square * (2.0 / 15.0 + square * (17.0 / 315.0 + square * (62.0 / 2835.0)))
-    turn = shift * (1.0 + square * series)
-    across, ahead = tan_alpha + turn, 1.0 - tan_alpha * turn
-    ahead = ahead * ahead
-    return arctan(root((across * across + along * ahead + _SMALL) * inverse(ahead + _SMALL)))
-
-
-@fused_kernel
-def _trail(
-    c: FloatArray,
-    alpha: float,
-    tan_alpha: float,
-    along: float,
-    ratio: float,
-    gamma: float,
-    shift: float,
-    grip: float,
-) -> float:
-    """Return the pneumatic trail t without cos α, m (4.E33) to (4.E44)."""
-    dfz = ratio - 1.0
-    s_h = shift * (c[MZ.QHZ1] + c[MZ.QHZ2] * dfz + gamma * (c[MZ.QHZ3] + c[MZ.QHZ4] * dfz))
-    slope = c[MZ.QBZ1] + dfz * (c[MZ.QBZ2] + dfz * c[MZ.QBZ3])
-    slope = (
-        slope
-        * (1.0 + c[MZ.QBZ4] * gamma + c[MZ.QBZ5] * size(gamma) + c[MZ.QBZ6] * gamma * gamma)
-        * (1.0 / grip)
-    )
-    side = _TWO_BY_PI * arctan(slope * c[MZ.QCZ1] * (alpha + s_h))
-    curvature = c[MZ.QEZ1] + dfz * (c[MZ.QEZ2] + dfz * c[MZ.QEZ3])
-    curvature = at_most(curvature * (1.0 + (c[MZ.QEZ4] + c[MZ.QEZ5] * gamma) * side), 1.0)
-    peak = ratio * (c[MZ.QDZ1] + c[MZ.QDZ2] * dfz) * (1.0 + c[MZ.QDZ3] * gamma + c[MZ.QDZ4] * gamma * gamma)
-    slip = slope * _alpha_eq(c, tan_alpha, s_h, along)
-    found: float = peak * cosine(c[MZ.QCZ1] * arctan(_curved(slip, curvature)))
-    return found
-
-
-@fused_kernel
-def _residual_moment(
-    c: FloatArray,
-    tan_alpha: float,
-    along: float,
-    ratio: float,
-    gamma: float,
-    s_h: float,
-    slope: float,
-    grip: float,
-) -> float:
-    """Return M_zr per load without cos α, m (4.E36) to (4.E47); ``slope``: B_y C_y."""
-    dfz = ratio - 1.0
-    peak = (
-        c[MZ.QDZ6]
-        + c[MZ.QDZ7] * dfz
-        + gamma * (c[MZ.QDZ8] + c[MZ.QDZ9] * dfz + (c[MZ.QDZ10] + c[MZ.QDZ11] * dfz) * size(gamma))
-    )
-    slope_slip = (c[MZ.QBZ9] * (1.0 / grip) + c[MZ.QBZ10] * slope) * _alpha_eq(c, tan_alpha, s_h, along)
-    found: float = peak * grip * inverse(root(1.0 + slope_slip * slope_slip))
-    return found
-
-
-@fused_kernel
-def _overturning_moment(c: FloatArray, load: float, gamma: float, fy: float) -> float:
-    """Return M_x per load, m (4.E69)."""
-    found: float = c[MX.QSX1] - c[MX.QSX2] * gamma + c[MX.QSX3] * fy
-    if c[MX.HAS_QSX4] > 0.0:
-        relative_load = load * (1.0 / c[GENERAL.FNOMIN])
-        pressed = c[MX.QSX6] * relative_load
-        turn = c[MX.QSX7] * gamma + c[MX.QSX8] * arctan(c[MX.QSX9] * fy * (1.0 / c[GENERAL.FNOMIN]))
-        found = found + c[MX.QSX4] * cosine(c[MX.QSX5] * arctan(pressed * pressed)) * sine(turn)
-        found = found + c[MX.QSX10] * arctan(c[MX.QSX11] * relative_load) * gamma
-    return found
-
-
-@fused_kernel
-def _rolling_moment(
-    c: FloatArray, load: float, gamma: float, fx: float, speed: float, rolling: float
-) -> float:
-    """Return M_y per load, m (4.E70): against the rolling, whose direction and share is ``rolling``."""
-    fast = speed * c[MY.INVERSE_LONGVL]
-    fast = fast * fast
-    relative_load = load * (1.0 / c[GENERAL.FNOMIN])
-    resistance = c[MY.QSY1] + c[MY.QSY3] * root(fast) + c[MY.QSY4] * fast * fast
-    resistance = resistance + c[MY.QSY2] * rolling * fx + (c[MY.QSY5] + c[MY.QSY6] * load) * gamma * gamma
-    if c[MY.QSY7] != 0.0:
-        resistance = resistance * exponential(c[MY.QSY7] * logarithm(relative_load + _MIN_RATIO))
-    found: float = at_least(resistance, 0.0) * (-rolling * c[MY.LMY])
-    return found
+def _rolling_direction(speed: float) -> float:
+    """Return −1…1: direction of rolling, smooth between ±``ROLLING_SPEED``."""
+    rolling = speed * (1.0 / ROLLING_SPEED)
+    rolling = -1.0 if rolling < -1.0 else (1.0 if rolling > 1.0 else rolling)
+    return rolling * (1.5 - 0.5 * rolling * rolling)
 
 
 @separate_kernel
@@ -427,17 +347,8 @@ def slip_forces(
     across = root(1.0 + tan_alpha * tan_alpha)
     is_mf61 = c[GENERAL.IS_MF61] > 0.0
     alpha = tan_alpha if is_mf61 else arctan(tan_alpha)
-    # Pure longitudinal slip (4.E9) to (4.E18)
-    mu_x = _friction_x(c, dfz, gamma) * lambda_mux
-    k_xk = _stiffness_x(c, dfz)
-    s_hx = shift * (c[FX.PHX1] + c[FX.PHX2] * dfz)
-    s_vx = shift * _shift_friction(c, lambda_mux) * (c[FX.PVX1] + c[FX.PVX2] * dfz)
-    slip_x = kappa + s_hx
-    sign = 1.0 if slip_x.real > 0.0 else -1.0
-    curvature = at_most((c[FX.PEX1] + dfz * (c[FX.PEX2] + dfz * c[FX.PEX3])) * (1.0 - c[FX.PEX4] * sign), 1.0)
-    slope = k_xk * inverse(c[FX.PCX1] * mu_x)
-    fx = mu_x * sine(c[FX.PCX1] * arctan(_curved(slope * slip_x, curvature))) + s_vx
-    # Pure lateral slip
+    mu_x, k_xk = _friction_x(c, dfz, gamma) * lambda_mux, _stiffness_x(c, dfz)
+    fx, slip_x, s_vx = _pure_longitudinal(c, kappa, dfz, k_xk, mu_x, _shift_friction(c, lambda_mux), shift)
     lambda_mu_shift = _shift_friction(c, lambda_muy)
     mu_y = _friction_y(c, dfz, gamma) * lambda_muy
     k_ya = _stiffness_y(c, ratio, gamma)
@@ -466,16 +377,14 @@ def slip_forces(
         weight = _ellipse(sideways, along, fy, k_ya, mu_x)
         fx = fx * _ellipse(along, sideways, fx, k_xk, mu_y)
         fy, fy_upright = fy * weight, fy_upright * weight
-    rolling = speed * (1.0 / ROLLING_SPEED)
-    rolling = -1.0 if rolling < -1.0 else (1.0 if rolling > 1.0 else rolling)
-    rolling = rolling * (1.5 - 0.5 * rolling * rolling)
+    rolling = _rolling_direction(speed)
     slip_ratio = k_xk * inverse(k_ya) * kappa
     slip_ratio = slip_ratio * slip_ratio
-    trail = _trail(c, alpha, tan_alpha, slip_ratio, ratio, gamma, shift, lambda_muy)
+    trail_length = trail(c, alpha, tan_alpha, slip_ratio, ratio, gamma, shift, lambda_muy)
     slope = k_ya * inverse(mu_y)
-    residual = shift * _residual_moment(c, tan_alpha, slip_ratio, ratio, gamma, shift_y, slope, lambda_muy)
+    residual = shift * residual_moment(c, tan_alpha, slip_ratio, ratio, gamma, shift_y, slope, lambda_muy)
     lever = c[MZ.SSZ1] + c[MZ.SSZ2] * load * fy + (c[MZ.SSZ3] + c[MZ.SSZ4] * dfz) * gamma
-    mz = load * (rolling * (residual - trail * fy_upright) * inverse(across) + lever * fx)
-    mx = load * _overturning_moment(c, load, gamma, load * fy)
-    my = load * _rolling_moment(c, load, gamma, load * fx, speed, rolling)
+    mz = load * (rolling * (residual - trail_length * fy_upright) * inverse(across) + lever * fx)
+    mx = load * overturning_moment(c, load, gamma, load * fy)
+    my = load * rolling_moment(c, load, gamma, load * fx, speed, rolling)
     return load * fx, load * fy, mx, my, mz
