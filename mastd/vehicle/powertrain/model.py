@@ -1,7 +1,7 @@
 """From engine to wheels: what a powertrain is made of, and its arrays for the compiled step.
 
 Engine — launch device (clutch, converter, or nothing) — gearbox — twisted shaft — differentials — wheels. The
-equations stand in ``powertrain_kernel``, the places of numbers in ``powertrain_fields``. All SI; speeds are
+equations stand in ``step``, the index tables of its numbers in ``fields``. All SI; speeds are
 angular velocities; a ratio is input over output speed.
 
     constants, state = pack(powertrain, model.wheels)

@@ -53,7 +53,7 @@ def drive_wheels(
 ) -> None:
     """Advance a powertrain by a step (s) and write the drive torque on each wheel (N m).
 
-    ``driver`` (4) and ``state`` as in ``powertrain_fields``; ``spins`` (wheels) in rad/s, those predicted for
+    ``driver`` (4) and ``state`` as in ``fields``; ``spins`` (wheels) in rad/s, those predicted for
     the end of the step with the torques of the last step. Wheels that are not driven get 0.
     """
     wheel_speed = gather_speeds(constants, state, spins)

@@ -74,7 +74,7 @@ def fill_spring(
     mass."""
     item, lane = place
     block.ends[item, : SPRING_END.has_laws] = local_bodies
-    if spring.laws():
+    if spring.has_laws:
         block.ends[item, SPRING_END.has_laws] = 1
     row = block.values[item, :, lane]
     row[SPRING.point_first : SPRING.point_second] = arms[0]

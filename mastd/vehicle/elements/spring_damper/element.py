@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,13 +37,13 @@ class SpringDamper(LineLaws):
     @property
     def carries_load(self) -> bool:
         """Whether there is a force at rest, away from the stops."""
-        return self.stiffness > 0.0 or self.gas_spring is not None
+        return self.stiffness > 0.0 or any(law.carries_load for law in self.laws().values())
 
     def elastic(self, length: float) -> tuple[float, float]:
         """Return force (N) and stiffness (N/m) at rest at a length, away from the stops."""
         force, stiffness = self.stiffness * (self.free_length - length), self.stiffness
-        if self.gas_spring is not None:
-            more, stiffer = self.gas_spring.elastic(length)
+        for law in self.laws().values():
+            more, stiffer = law.elastic(length)
             force, stiffness = force + more, stiffness + stiffer
         return force, stiffness
 
@@ -54,8 +55,8 @@ class SpringDamper(LineLaws):
         """Return it between new points, with the forces and travels that it had in the design position."""
         before = float(np.linalg.norm(self.point_second - self.point_first))
         longer = float(np.linalg.norm(second - first)) - before
-        moved = {name: law.moved(longer) for name, law in self.laws().items() if hasattr(law, "moved")}
         free_length = self.free_length + longer
+        moved: dict[str, Any] = {name: law.moved(longer) for name, law in self.laws().items()}
         return replace(self, point_first=first, point_second=second, free_length=free_length, **moved)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -19,14 +19,17 @@ from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.settings.vehicle.forces import ATMOSPHERE, GasSpringSettings
+from mastd.vehicle.elements.spring_damper.law import Law
 
 MIN_COLUMN: Final = 0.05
 """Of the gas column at design length, below which the force goes on straight."""
 
 
 @dataclass(frozen=True)
-class GasSpring:
+class GasSpring(Law):
     """Gas behind a piston, in the design position."""
+
+    carries_load: ClassVar[bool] = True
 
     area: float
     """Of the piston, m2."""
@@ -38,7 +41,7 @@ class GasSpring:
     design_length: float
     """Of the spring-damper, m."""
 
-    def moved(self, longer: float) -> GasSpring:
+    def moved(self, longer: float) -> Self:
         """Return the gas spring of a spring-damper that is longer in the design position."""
         return replace(self, design_length=self.design_length + longer)
 

@@ -18,6 +18,7 @@ from mastd.kernel import fused_kernel
 from mastd.settings.vehicle.forces import SpringSettings
 from mastd.vehicle.elements.spring_damper.damper_table import DamperTables, pack_tables, table_force
 from mastd.vehicle.elements.spring_damper.gas_spring import GasSpring, gas_force, gas_spring_of, pack_gas
+from mastd.vehicle.elements.spring_damper.law import Law
 from mastd.vehicle.elements.spring_damper.stop import (
     BUMP,
     REBOUND,
@@ -39,10 +40,15 @@ class LineLaws:
     rebound_stop: Stop | None = None
     gas_spring: GasSpring | None = None
 
-    def laws(self) -> dict[str, Any]:
-        """Return the laws that there are, by name."""
+    @property
+    def has_laws(self) -> bool:
+        """Whether there is any."""
+        return any(getattr(self, each.name) is not None for each in fields(LineLaws))
+
+    def laws(self) -> dict[str, Law]:
+        """Return the laws by name, but for the damper's table."""
         every = {each.name: getattr(self, each.name) for each in fields(LineLaws)}
-        return {name: law for name, law in every.items() if law is not None}
+        return {name: law for name, law in every.items() if isinstance(law, Law)}
 
 
 def laws_of(settings: SpringSettings, length: float) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.settings.vehicle.forces import StopSettings
+from mastd.vehicle.elements.spring_damper.law import Law
 
 BUMP, REBOUND = -1.0, 1.0
 """Direction in which the spring-damper's length changes until the stop is touched."""
 
 
 @dataclass(frozen=True)
-class Stop:
+class Stop(Law):
     """A bump or rebound stop."""
 
     contact_length: float
@@ -27,7 +29,7 @@ class Stop:
     doubling: float
     """Compression at which the force is twice the linear one; inf: linear."""
 
-    def moved(self, longer: float) -> Stop:
+    def moved(self, longer: float) -> Self:
         """Return the stop of a spring-damper that is longer in the design position."""
         return replace(self, contact_length=self.contact_length + longer)
 
