@@ -42,7 +42,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     facts = add_manoeuvre(
         manoeuvres,
         "figures",
-        "figures of handling, ride and braking beside closed formulas (80 km/h)",
+        "figures of handling, ride and braking against closed formulas (80 km/h)",
         _figures,
     )
     add_quantities(facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"})
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     carry_out: Callable[[argparse.Namespace], int] = arguments.carry_out
     check_places(arguments)
     try:
-        # What is not finite is told as such; numpy's own warnings would only name lines of the program.
+        # What is not finite is reported as such; numpy's own warnings would only name lines of the program.
         with np.errstate(all="ignore"):
             return carry_out(arguments)
     except (np.linalg.LinAlgError, FloatingPointError) as error:

@@ -1,4 +1,4 @@
-"""``mastd vehicle figures``: what a vehicle is like, in numbers beside their closed formulas."""
+"""``mastd vehicle figures``: figures of handling, ride and braking against closed formulas."""
 
 from __future__ import annotations
 

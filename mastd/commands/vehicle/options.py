@@ -106,9 +106,9 @@ def add_manoeuvre(
         choices=FORMULATIONS,
         default="chassis",
         metavar="NAME",
-        help="chassis: equations relative to the chassis, a matrix that is never renewed; inertial: a fresh "
-        f"one every step; over a tree of links: {', '.join(TREE_FORMULATIONS)}. All make the same motion; "
-        "equilibria, modes and kinematics do not depend on it (default: chassis)",
+        help="chassis: equations relative to the chassis, constant (chord) Jacobian; inertial: a full Newton "
+        f"Jacobian every step; over a tree of links: {', '.join(TREE_FORMULATIONS)}. All make the same "
+        "motion; equilibria, modes and kinematics do not depend on it (default: chassis)",
     )
     parser.add_argument(
         "--integrator",
@@ -118,7 +118,7 @@ def add_manoeuvre(
     parser.add_argument(
         "--jacobian",
         choices=POLICIES,
-        help="columns of its matrix that implicit-euler makes anew in a step (default: full; with "
+        help="columns of the Jacobian that implicit-euler recomputes in a step (default: full; with "
         "partial-jacobian round-robin). All but full: covered by KR patent 10-1310276",
     )
     parser.add_argument(

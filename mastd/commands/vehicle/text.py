@@ -139,7 +139,7 @@ def _beside(trace: Trace, figures: Summary) -> list[tuple[str, str]]:
     wheels = [wheel for wheel, far in zip(trace.wheels, figures.outside, strict=True) if far > 0.0]
     when = f"{', '.join(wheels)} from t = {figures.left_road:.3f} s on, {max(figures.outside):.3f} m at most"
     return [
-        ("off the road", f"{when}; the ground goes on level there: a longer road, or a shorter --duration")
+        ("off the road", f"{when}; the ground is level there: use a longer road, or a shorter --duration")
     ]
 
 

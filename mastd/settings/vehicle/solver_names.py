@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias, get_args
 
 NewtonFormulation: TypeAlias = Literal["chassis", "inertial"]
-"""Kang 2014: relative to the chassis with a matrix that is never renewed, and the conventional one."""
+"""Kang 2014: relative to the chassis with a constant (chord) Jacobian, and the usual full Newton."""
 TreeFormulation: TypeAlias = Literal[
     "lagrange",
     "reduced-lagrange",
@@ -20,7 +20,7 @@ of tree coordinates."""
 Formulation: TypeAlias = Literal[NewtonFormulation, TreeFormulation]
 Integrator: TypeAlias = Literal["generalized-alpha", "runge-kutta", "adams-bashforth", "implicit-euler"]
 JacobianPolicy: TypeAlias = Literal["full", "round-robin", "fastest", "none"]
-"""Which columns of its Jacobian implicit Euler makes anew in a step, KR 10-1310276."""
+"""Columns of the Jacobian that implicit Euler recomputes in a step, KR 10-1310276."""
 
 NEWTON_FORMULATIONS: Final[tuple[NewtonFormulation, ...]] = get_args(NewtonFormulation)
 TREE_FORMULATIONS: Final[tuple[TreeFormulation, ...]] = get_args(TreeFormulation)
