@@ -48,8 +48,10 @@ def spring_jacobian(
         # The rate of length changes with the displacement too: across the line, and as the arms' rates turn.
         v, rate = point_velocity(local_bodies, i, j, p, q), load(values, k, SPRING.rate)
         u = (v[0] - rate * n[0]) * inverse, (v[1] - rate * n[1]) * inverse, (v[2] - rate * n[2]) * inverse
-        minus_u, u_b = scaled(-1.0, u), scaled(-1.0, _rate_by_rotation(local_bodies, i, p, n, u))
-        u_c = _rate_by_rotation(local_bodies, j, q, n, u)
+        x, y = _rate_by_rotation(local_bodies, i, p, n, u)
+        u_b = -x[0] - y[0], -x[1] - y[1], -x[2] - y[2]
+        x, y = _rate_by_rotation(local_bodies, j, q, n, u)
+        u_c = x[0] + y[0], x[1] + y[1], x[2] + y[2]
         by_rate = displacement * by_rate
         for at, gradient in ((b, minus_n), (b + 3, minus_p_n), (c, n), (c + 3, q_n)):
             by_length, by_change = scaled(along, gradient), scaled(by_rate, gradient)
@@ -57,16 +59,17 @@ def spring_jacobian(
             add_product(cells, first, size, at, b + 3, by_length, minus_p_n)
             add_product(cells, first, size, at, c, by_length, n)
             add_product(cells, first, size, at, c + 3, by_length, q_n)
-            add_product(cells, first, size, at, b, by_change, minus_u)
+            add_product(cells, first, size, at, b, by_change, scaled(-1.0, u))
             add_product(cells, first, size, at, b + 3, by_change, u_b)
             add_product(cells, first, size, at, c, by_change, u)
             add_product(cells, first, size, at, c + 3, by_change, u_c)
 
 
 @fused_kernel
-def _rate_by_rotation(local_bodies: FloatArray, local: int, arm: Triple, n: Triple, u: Triple) -> Triple:
-    """Return the derivative of the rate of length by the rotation of the body with this arm."""
-    x, y, z = cross(arm[0], arm[1], arm[2], u[0], u[1], u[2])
-    r0, r1, r2 = vector_rate(local_bodies, local, arm)
-    s0, s1, s2 = cross(r0, r1, r2, n[0], n[1], n[2])
-    return x + s0, y + s1, z + s2
+def _rate_by_rotation(
+    local_bodies: FloatArray, local: int, arm: Triple, n: Triple, u: Triple
+) -> tuple[Triple, Triple]:
+    """Return the derivative of the rate of length by the rotation of the body with this arm, in two parts:
+    across the line, and by the rotation of the arm's own rate."""
+    r = vector_rate(local_bodies, local, arm)
+    return cross(arm[0], arm[1], arm[2], u[0], u[1], u[2]), cross(r[0], r[1], r[2], n[0], n[1], n[2])
