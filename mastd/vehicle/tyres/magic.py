@@ -263,8 +263,10 @@ def magic_jacobian(car: WheelBlocks, cells: FloatArray, columns: WheelColumns, w
             wheels[wheel, WHEEL.spin, lane],
             wheels[wheel, WHEEL.spin_acceleration, lane],
         )
+        arm, omega = motion.arm, motion.angular_velocity
+        arm_rate = cross(omega[0], omega[1], omega[2], arm[0], arm[1], arm[2])
         for column in range(7):
-            varied = _varied_motion(motion, known, column, weights)
+            varied = _varied_motion(motion, arm_rate, known.normal, column, weights)
             balance = wheel_balance(car.tyres[wheel, lane], known, varied)
             at = b + column if column < 6 else spin
             for k in range(3):
@@ -274,11 +276,10 @@ def magic_jacobian(car: WheelBlocks, cells: FloatArray, columns: WheelColumns, w
 
 
 @fused_kernel
-def _varied_motion(motion: Motion, known: Known, column: int, weights: Weights) -> Any:
+def _varied_motion(motion: Motion, arm_rate: Triple, normal: Triple, column: int, weights: Weights) -> Any:
     """Return the motion with the variation of one column: shift, rotation or spin."""
-    arm, axis, omega, normal = motion.arm, motion.axis, motion.angular_velocity, known.normal
+    arm, axis, omega = motion.arm, motion.axis, motion.angular_velocity
     velocity, displacement = weights.velocity, weights.displacement
-    arm_rate = cross(omega[0], omega[1], omega[2], arm[0], arm[1], arm[2])
     d = _unit(column % 3) if column < 6 else (0.0, 0.0, 0.0)
     is_translation, is_rotation = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
     is_spin = 1.0 if column == 6 else 0.0

@@ -17,7 +17,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.settings.vehicle.forces import SpringSettings
 from mastd.vehicle.elements.spring_damper.damper_table import DamperTables, pack_tables, table_force
-from mastd.vehicle.elements.spring_damper.gas_spring import GasSpring, gas_force, gas_spring_of, pack_gas
+from mastd.vehicle.elements.spring_damper.gas_spring import GAS, GasSpring, gas_force, gas_spring_of, pack_gas
 from mastd.vehicle.elements.spring_damper.law import Law
 from mastd.vehicle.elements.spring_damper.stop import (
     BUMP,
@@ -89,5 +89,8 @@ def law_force(laws: Laws, item: int, lane: int, length: float, rate: float) -> t
     bump, bump_slope = bump_force(laws.bump_stop, item, lane, length)
     rebound, rebound_slope = rebound_force(laws.rebound_stop, item, lane, length)
     damper, damper_slope = table_force(laws.damper_table, item, lane, rate)
-    gas, gas_slope = gas_force(laws.gas_spring, item, lane, length)
-    return bump + rebound + damper + gas, bump_slope + rebound_slope + gas_slope, damper_slope
+    force, by_length = bump + rebound + damper, bump_slope + rebound_slope
+    if laws.gas_spring[item, GAS.force, lane] > 0.0:
+        gas, gas_slope = gas_force(laws.gas_spring, item, lane, length)
+        force, by_length = force + gas, by_length + gas_slope
+    return force, by_length, damper_slope
