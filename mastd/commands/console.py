@@ -32,7 +32,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         metavar="ADDRESS:PORT",
         help="port 0: any free port (127.0.0.1:8080)",
     )
-    parser.add_argument("--address", help="where the daemon is (default: this user's on this machine)")
+    parser.add_argument("--address", help="address of the daemon (default: this user's on this machine)")
     parser.add_argument("--key", type=Path, metavar="FILE", help="own secret key, for a network address")
     parser.add_argument("--server-key", type=Path, metavar="FILE", help="the daemon's public key")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="TLS certificate (PEM)")

@@ -174,7 +174,7 @@ class Browser:
         elif reason := refusal(self.session.role, verb):
             self._say(refused(number, verb, reason))
         elif not self._commands.put(message):
-            self._say(refused(number, verb, f"{verb}: too many commands wait; wait for their answers"))
+            self._say(refused(number, verb, f"{verb}: too many commands are waiting; wait for their answers"))
 
     def _within_rate(self, number: int | None, verb: str) -> bool:
         if self._bucket.take(time.monotonic_ns()):
@@ -211,12 +211,12 @@ class Browser:
             return order.arguments
         wanted = order.arguments.get("profile")
         if not isinstance(wanted, str) or set(order.arguments) != {"profile"}:
-            raise UsageError("load: the profile's name is due, as the list of profiles tells it")
+            raise UsageError("load: expected a profile's name, as in the list of profiles")
         return {"profile": self._file_of(wanted)}
 
     def _say(self, text: str) -> None:
         if not self.outbox.say(text):
-            self.end(SLOW, "this browser does not take what it is told")
+            self.end(SLOW, "this browser does not receive what is sent")
 
     def _say_from_thread(self, text: str) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -230,7 +230,7 @@ class Browser:
                 async with asyncio.timeout(PATIENCE_S):
                     await self._websocket.send({"type": "websocket.send", kind: message})
             except TimeoutError:
-                self.end(SLOW, f"this browser took nothing for {PATIENCE_S:g} s")
+                self.end(SLOW, f"this browser received nothing for {PATIENCE_S:g} s")
                 return
             except (WebSocketDisconnect, RuntimeError):
                 return

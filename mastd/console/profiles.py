@@ -127,17 +127,17 @@ class Profiles:
 def verdict(document: dict[str, Any]) -> str:
     """Return the result of ``mastd check --json`` in words: what does not pass, and the warnings."""
     lines = [
-        f"{limit['name'].replace('_', ' ')}: does not pass at {_seconds(limit['time_s'])}, {limit['where']}"
+        f"{limit['name'].replace('_', ' ')}: limit exceeded at {_seconds(limit['time_s'])}, {limit['where']}"
         for limit in document["limits"]
         if limit["margin"] is None or not limit["margin"] >= 0.0
     ]
     cue = document.get("cue")
     if cue is not None and cue["failed"]:
-        lines.append("cue: does not pass; `mastd check` on a terminal tells more")
+        lines.append("cue: check failed; see `mastd check` on a terminal")
     lines += [f"warning: {warning}" for warning in document["warnings"]]
-    word = "passes" if document["ok"] else "does not pass"
+    word = "check OK" if document["ok"] else "check failed"
     scale = document["scale"]
-    more = "" if scale is None else f"; largest scale that would pass: {scale:.3f}"
+    more = "" if scale is None else f"; max. span {int(100.0 * scale)} %"
     lines.append(f"{word}; {_seconds(document['duration_s'])}{more}")
     return "\n".join(lines)
 

@@ -179,7 +179,7 @@ class Watcher:
                 self._reason = ""
                 box.change(daemon)
                 self._follow(client, box, daemon)
-            reason = "the daemon has ended; it is looked for again"
+            reason = "the daemon has ended; reconnecting"
         except MastdError as error:
             reason = str(error)
         if reason != self._reason and not self._ended.is_set():

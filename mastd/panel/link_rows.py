@@ -30,7 +30,7 @@ def link_rows(view: View, look: Look) -> list[list[Text]]:
     """Return a row for each link behind a heading; where there is room with its name and whole length."""
     found = links(view.status, view.description)
     if not found:
-        return [[joined([("links   not known", QUIET)])]]
+        return [[joined([("actuators not known", QUIET)])]]
     wide = look.width >= _WIDE
     name_width = min(max(len(link.name) for link in found), _MAX_NAME_LENGTH) + 1 if wide else 0
     numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"

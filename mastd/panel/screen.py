@@ -165,14 +165,14 @@ def help_lines(view: View, look: Look) -> Lines:
         style = QUIET if off else "bold" if for_observers else ""
         lines.append(Text(f"  {key}  {verb.name:<8} {verb.help}{note}", style))
     lines += [
-        Text("  q  quit     leave this panel; it never stops anything. Ctrl-C does the same"),
+        Text("  q  quit     close this panel; it never stops anything. Ctrl-C does the same"),
         Text("  ?  help     back to the panel"),
-        Text("  Ctrl-L draws anew, Ctrl-Z suspends, pasted text presses no keys"),
+        Text("  Ctrl-L redraws, Ctrl-Z suspends, pasted text is ignored"),
         Text(""),
     ]
     for note in (
-        "Bars show each link within its stroke, retracted left; follow is the largest following error since "
-        "arming, margin what is left to the maximum force, residual how well seven lengths fit one pose.",
+        "Bars show each actuator within its stroke, retracted left; follow is the maximum following error "
+        "since arming, margin the margin to the maximum force, residual how well seven lengths fit one pose.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
         lines += paragraph(note, look.width)

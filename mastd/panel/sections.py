@@ -107,7 +107,7 @@ def trouble(view: View, look: Look) -> list[Lines]:
         lines += wrapped("why", view.lost, width, BAD)
         lines += wrapped(
             "now",
-            "this panel goes on by itself when the daemon answers; s and e are still tried. In danger use "
+            "this panel reconnects by itself when the daemon answers; s and e are still tried. In danger use "
             "the e-stop of the table.",
             width,
         )
@@ -155,8 +155,8 @@ def pose(view: View, look: Look) -> list[Lines]:
     found = [number(view.status, "pose", axis) for axis in range(6)]
     asked = [number(view.status, "reference", axis) for axis in range(6)]
     off = [None if a is None or b is None else a - b for a, b in zip(found, asked, strict=True)]
-    both = [_six("pose", found), _six("asked", asked)]
-    return [both, [*both, _six("off by", off)]]
+    both = [_six("pose", found), _six("command", asked)]
+    return [both, [*both, _six("error", off)]]
 
 
 def _six(label: str, numbers: Sequence[float | None]) -> Text:
@@ -176,7 +176,7 @@ def cycle(view: View, look: Look) -> list[Lines]:
     """Return how the loop keeps its time, and what it has missed."""
     status = view.status
     times: list[Piece] = []
-    for key, name in (("compute_s", "compute"), ("late_s", "late by")):
+    for key, name in (("compute_s", "compute"), ("late_s", "latency")):
         figures = [number(status, "cycle_time", key, part) for part in ("median", "p99", "max")]
         if any(figure is not None for figure in figures):
             words = "/".join("?" if figure is None else f"{figure * 1e6:.0f}" for figure in figures)
@@ -192,7 +192,7 @@ def cycle(view: View, look: Look) -> list[Lines]:
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
     most = [
         f"{name} {_short(number(status, 'cycle_time', key, 'max'), 1e6, ' µs')}  "
-        for key, name in (("compute_s", "compute max"), ("late_s", "delay max"))
+        for key, name in (("compute_s", "compute max"), ("late_s", "latency max"))
     ]
     short = [f"{name} {_short(number(status, key))}  " for key, name in _COUNTS_SHORT]
     return [[row("cycle", *short, *most)], [row("cycle", *times), row("", *counts)]]
@@ -207,10 +207,10 @@ def profile(view: View, look: Look) -> list[Lines]:
     status = view.status
     name = text(status, "profile", "name")
     now, target, limit = (number(status, "level", key) for key in ("now", "target", "limit"))
-    level = f"level {shown(now, 100.0, '.0f', '%')}"
+    level = f"span {shown(now, 100.0, '.0f', '%')}"
     if target != now:
         level += f" (to {shown(target, 100.0, '.0f', '%')})"
-    level += f", at most {shown(limit, 100.0, '.0f', '%')}"
+    level += f", max. {shown(limit, 100.0, '.0f', '%')}"
     loading = text(status, "loading")
     being_loaded: Lines = [row("loading", (loading, CARE))] if loading else []
     if not name:
@@ -219,29 +219,29 @@ def profile(view: View, look: Look) -> list[Lines]:
     share = played / duration if duration and played is not None else None
     heading = ends(row("profile", (name, "bold")), Text(level), look.width)
     if played is None:
-        words = f"{shown(duration, 1.0, '.1f', 's')} long, does not play"
+        words = f"{shown(duration, 1.0, '.1f', 's')} long, not running"
         bar = ""
     else:
         left = None if duration is None else max(duration - played, 0.0)
         words = f" {shown(share, 100.0, '.0f', '%')}, {played:.1f} of {shown(duration, 1.0, '.1f', 's')}, "
         words += f"{shown(left, 1.0, '.1f', 's')} left"
         bar = progress(share, max(look.width - LABEL - len(words), 4), glyphs(look))
-    short = row("profile", (f"{name} ", "bold"), f"{words.strip()}, level {shown(now, 100.0, '.0f', '%')}")
+    short = row("profile", (f"{name} ", "bold"), f"{words.strip()}, span {shown(now, 100.0, '.0f', '%')}")
     return [[*being_loaded, short], [*being_loaded, heading, row("", bar, words)]]
 
 
 def people(view: View, look: Look) -> list[Lines]:
     """Return who commands, and who looks here."""
     holder = text(view.status, "lease", "holder")
-    me = f"you are {view.me}{', OBSERVER: only s and e command' if view.observer else ''}"
+    me = f"you are {view.me}{', OBSERVER: only s and e work' if view.observer else ''}"
     if not holder:
-        who = "nobody commands, whoever is first does"
+        who = "nobody; the first command takes control"
     else:
         left = number(view.status, "lease", "left_s")
-        whose = "YOU command" if holder == view.me else f"{holder} commands"
-        who = f"{whose}, for {'an unknown time' if left is None else f'{left:.0f} s'}"
-    line = row("lease", f"{who}; {me}")
-    return [[line] if line.cell_len <= look.width else [*wrapped("lease", who, look.width), row("", me)]]
+        whose = "YOU" if holder == view.me else holder
+        who = f"{whose} ({'time not known' if left is None else f'{left:.0f} s'})"
+    line = row("control", f"{who}; {me}")
+    return [[line] if line.cell_len <= look.width else [*wrapped("control", who, look.width), row("", me)]]
 
 
 def vehicle(view: View, look: Look) -> list[Lines]:

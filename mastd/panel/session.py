@@ -155,7 +155,9 @@ class Panel:
         elif binding.name in STOPPING:
             self._stops[binding.name].ask(binding.name)
         elif self._observer:
-            self._board.tell(f"{binding.name} is off: you are an observer, only s and e command", good=False)
+            self._board.tell(
+                f"{binding.name} is not available: you are an observer, only s and e work", good=False
+            )
         elif binding.confirm_key:
             self._board.ask(binding.name)
         else:
@@ -215,7 +217,7 @@ def watch_panel(
     watcher.join(SOONEST_S)
     words = [message.text for message in board.told_since(told) if not message.event]
     view = board.view()
-    words.append(f"left the panel, which stops nothing; the state was {state_name(view)}")
+    words.append(f"panel closed, nothing was stopped; the state was {state_name(view)}")
     return (0 if number in (0, signal.SIGINT) else 128 + number), words
 
 

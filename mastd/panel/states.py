@@ -11,20 +11,20 @@ from mastd.panel.view import Look
 _QUIET, _CALM, _CARE, _MOVES, _ALARM = "white", "green", "yellow", "cyan", "red"
 _STATES: Final = {
     "OFF": (_QUIET, "supply off, table down"),
-    "LOW": (_MOVES, "supply comes up, table lies"),
-    "HIGH": (_MOVES, "supply comes up, table lies"),
+    "LOW": (_MOVES, "supply building up, table at rest"),
+    "HIGH": (_MOVES, "supply building up, table at rest"),
     "RAISING": (_MOVES, "table MOVES to neutral"),
-    "READY": (_CALM, "table stands raised"),
+    "READY": (_CALM, "table at rest, pressurised"),
     "ARMED": (_CARE, "start moves the table"),
-    "RUNNING": (_MOVES, "table MOVES, profile plays"),
-    "HOLD": (_CARE, "table stands, profile waits"),
-    "STOPPING": (_MOVES, "table MOVES, comes to rest"),
+    "RUNNING": (_MOVES, "table MOVES, program running"),
+    "HOLD": (_CARE, "test paused (hold)"),
+    "STOPPING": (_MOVES, "table MOVES, stopping"),
     "LOWERING": (_MOVES, "table MOVES down"),
     "FAULT": (_ALARM, "a fault is latched"),
-    "ESTOP": (_ALARM, "supply off at once"),
+    "ESTOP": (_ALARM, "emergency stop, supply off"),
 }
 _ALARMS: Final = {
-    "CONNECTION LOST": "what the table does is not known here",
+    "CONNECTION LOST": "the state of the table is not known here",
     "LOOP STUCK": "nothing is commanded",
     "DAEMON ENDED": "nothing is commanded",
 }

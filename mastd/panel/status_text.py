@@ -33,7 +33,7 @@ def page(status: dict[str, Any]) -> str:
         lines.append(f"  last ending  {status['last_ending']}")
     if status["reload"] and status["reload"]["kept_old"]:
         lines.append(
-            f"  old settings in force, the new ones could not be taken: {status['reload']['kept_old']}"
+            f"  old settings in force, the new ones could not be loaded: {status['reload']['kept_old']}"
         )
     if status["advice"]:
         lines.append(f"LOOP {status['loop'].upper()}: {status['advice']}")
@@ -41,9 +41,9 @@ def page(status: dict[str, Any]) -> str:
         lines += _loop_lines(status)
     lease = status["lease"]
     lines.append(
-        f"  commands     {lease['holder']}, for {_left(lease['left_s'])}"
+        f"  control      {lease['holder']}, for {_left(lease['left_s'])}"
         if lease
-        else "  commands     nobody"
+        else "  control      nobody"
     )
     if status["loading"]:
         lines.append(f"  loading      {status['loading']}")
@@ -53,7 +53,7 @@ def page(status: dict[str, Any]) -> str:
 def clearing(state: str, cause: Mapping[str, Any], active: Sequence[Any]) -> str:
     """Return when a cause clears: in FAULT and ESTOP a condition that is over waits to be acknowledged."""
     over = cause["name"] not in active and state in ("FAULT", "ESTOP")
-    return "acknowledged by reset; the condition itself is over" if over else str(cause["clear"])
+    return "reset; the condition itself has cleared" if over else str(cause["clear"])
 
 
 def _loop_lines(status: dict[str, Any]) -> list[str]:
@@ -76,12 +76,12 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     return [
         *lines,
         f"  profile      {_profile(profile)}",
-        f"  level        {_percent(level['now'])} (asked {_percent(level['target'])}, "
-        f"at most {_percent(level['limit'])})",
+        f"  span         {_percent(level['now'])} (command {_percent(level['target'])}, "
+        f"max. {_percent(level['limit'])})",
         f"  supply       {_pressure(supply['pressure_pa'])}, {_stage(supply['stage'])}",
         f"  missed       {_count(status['missed'])} periods; {_count(status['dropped'])} frames not recorded",
         f"  pose         {_pose(status['pose'])}",
-        f"  asked        {_pose(status['reference'])}",
+        f"  command      {_pose(status['reference'])}",
         f"  lengths      {_row(status['lengths_m'], 1e3, '.2f', 'mm')}",
         f"  forces       {_row(status['forces_n'], 1e-3, '.1f', 'kN')}",
     ]
@@ -94,7 +94,7 @@ def line(status: dict[str, Any]) -> str:
     parts = [
         f"{status['state']:8}",
         _profile(status["profile"]),
-        f"level {_percent(status['level']['now'])}",
+        f"span {_percent(status['level']['now'])}",
         f"heave {_number(status['pose'][2], 1e3, '+.2f', 'mm')}",
         _pressure(status["supply"]["pressure_pa"]),
         f"missed {_count(status['missed'])}",

@@ -1,4 +1,4 @@
-"""`mastd ctl reload`: have the settings taken anew, and wait until the daemon is back."""
+"""`mastd ctl reload`: have the settings reloaded, and wait until the daemon is back."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 
 
 class _VerbParser(argparse.ArgumentParser):
-    """The parser of a verb; one that is not to be refused passes over what it does not know."""
+    """The parser of a verb; one that is not to be refused ignores what it does not know."""
 
     refuses = True
 
@@ -73,7 +73,7 @@ def add_parsers(subparsers: Subparsers) -> None:
             child.add_argument(
                 "quantities", nargs="+", metavar="AXIS AMOUNT", help="such as `heave 5mm`, `roll -0.2deg`"
             )
-        child.add_argument("--address", help="where the daemon is (default: this user's on this machine)")
+        child.add_argument("--address", help="address of the daemon (default: this user's on this machine)")
         child.add_argument(
             "--as", dest="operator", metavar="NAME", help="name of the operator (default: user@host/terminal)"
         )

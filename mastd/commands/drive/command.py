@@ -43,7 +43,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "address",
         nargs="?",
         metavar="ADDRESS",
-        help="where the daemon is (default: this user's on this machine)",
+        help="address of the daemon (default: this user's on this machine)",
     )
     parser.add_argument("--gamepad", metavar="DEVICE", help="drive by this device, such as /dev/input/js0")
     parser.add_argument(

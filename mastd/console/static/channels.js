@@ -79,7 +79,7 @@ export class Channels {
       box.checked = names.includes(name);
       box.disabled = full && !box.checked;
     }
-    setText(byId("channels-count"), `${names.length} of at most ${MOST}${full ? ": take one off to add another" : ""}`);
+    setText(byId("channels-count"), `${names.length} of max. ${MOST}${full ? ": remove one to add another" : ""}`);
     remember("channels", names);
     this._chosen(names);
   }

@@ -127,9 +127,9 @@ export class Connection {
     } else if (now - this._pongAt > SILENT_MS) {
       this._drop("the console does not answer");
     } else if (this.phase === "live" && now - this.statusAt > SILENT_MS) {
-      this._drop("no status comes any more");
+      this._drop("no status received any more");
     } else if (this.phase !== "live" && this.phase !== "daemon" && now - this._openedAt > PATIENCE_MS) {
-      this._drop("the console shows nothing");
+      this._drop("the console sends nothing");
     }
   }
 

@@ -6,7 +6,7 @@ import { hindrance } from "./words.js";
 
 const SURE_MS = 3000;
 /** Per cent up to which the slider goes; a gentle profile's limit may be far beyond, and a slider that coarse. */
-const MOST_LEVEL = 300;
+const MAX_SPAN = 300;
 const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
 const LENGTHS = [[1e-4, "0.1 mm"], [5e-4, "0.5 mm"], [1e-3, "1 mm"], [5e-3, "5 mm"]];
 const ANGLES = [[0.01, "0.01°"], [0.05, "0.05°"], [0.1, "0.1°"], [0.5, "0.5°"]]
@@ -39,7 +39,7 @@ export class Controls {
     const before = what.value;
     what.replaceChildren(
       ...AXES.map((axis) => new Option(axis, `axis ${axis}`)),
-      ...describe.links.map((link, index) => new Option(`leg ${index + 1}: ${link.name}`, `link ${index + 1}`)),
+      ...describe.links.map((link, index) => new Option(`actuator ${index + 1}: ${link.name}`, `link ${index + 1}`)),
     );
     what.value = before || "axis heave";
     this._amounts();
@@ -108,7 +108,7 @@ export class Controls {
   _note() {
     const holder = this._status.lease?.holder;
     if (this._role !== "operator") return "You are an observer: stop and e-stop work, nothing else.";
-    if (holder && holder !== this._operator) return `${holder} commands. Stop and e-stop work for everybody.`;
+    if (holder && holder !== this._operator) return `${holder} has control. Stop and e-stop work for everybody.`;
     return "";
   }
 
@@ -146,14 +146,14 @@ export class Controls {
 
   _showLevel({ now, target, limit }) {
     const slider = byId("level");
-    const most = String(Math.min(MOST_LEVEL, Math.max(100, Math.floor((limit ?? 1) * 100))));
-    if (slider.max !== most) slider.max = most;
+    const maximum = String(Math.min(MAX_SPAN, Math.max(100, Math.floor((limit ?? 1) * 100))));
+    if (slider.max !== maximum) slider.max = maximum;
     if (!this._levelTouched && target !== null && document.activeElement !== slider) {
       slider.value = String(Math.round(target * 100));
       setText(byId("level-wanted"), `${slider.value} %`);
     }
     const going = now !== null && target !== null && Math.abs(now - target) > 5e-4;
     const played = now === null ? "" : `now ${(now * 100).toFixed(going ? 1 : 0)} %`;
-    setText(byId("level-now"), limit === null ? played : `${played}, at most ${Math.floor(limit * 100)} %`);
+    setText(byId("level-now"), limit === null ? played : `${played}, max. ${Math.floor(limit * 100)} %`);
   }
 }

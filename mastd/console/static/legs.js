@@ -46,7 +46,7 @@ export class Legs {
     });
     const share = largest / this._force;
     const words = which
-      ? `Largest force: leg ${which}, ${fixed(largest / 1000, 1)} of ${fixed(this._force / 1000, 0)} kN, margin ${percent(1 - share)}`
+      ? `Max. force: actuator ${which}, ${fixed(largest / 1000, 1)} of ${fixed(this._force / 1000, 0)} kN, margin ${percent(1 - share)}`
       : "";
     setText(byId("legs-note"), words);
     setTone(byId("legs-note"), which ? toneOf(share) : "idle");

@@ -8,8 +8,8 @@ const USE_THE_ESTOP = "In danger use the table's own e-stop.";
 
 const WORDS = {
   connecting: ["CONNECTING", "The page asks the console for the state of the table."],
-  lost: ["CONNECTION LOST", "This page does not reach the console. Its buttons reach nothing."],
-  daemon: ["THE DAEMON DOES NOT ANSWER", "The console answers, the daemon behind it does not. The buttons reach nothing."],
+  lost: ["CONNECTION LOST", "This page does not reach the console. Its buttons have no effect."],
+  daemon: ["THE DAEMON DOES NOT ANSWER", "The console answers, the daemon behind it does not. The buttons have no effect."],
 };
 
 /** Shows and hides the banner by the connection's phase. */
@@ -39,13 +39,13 @@ export class LostBanner {
     setText(byId("lost-title"), title);
     setText(byId("lost-age"), age === null ? "" : `What you see is ${duration(age)} old. ${USE_THE_ESTOP}`);
     setText(byId("lost-text"), age === null && phase !== "connecting" ? `${text} ${USE_THE_ESTOP}` : text);
-    const again = phase === "daemon" ? "It comes back by itself when the daemon does." : this._again(attempts);
+    const again = phase === "daemon" ? "Reconnects by itself when the daemon is back." : this._again(attempts);
     setText(byId("lost-again"), reason ? `${sentence(reason)} ${again}` : again);
     if (phase === "lost") this._offerLogin();
   }
 
   _again(attempts) {
-    return attempts < 2 ? "" : `Trying again by itself, attempt ${attempts}.`;
+    return attempts < 2 ? "" : `Reconnecting, attempt ${attempts}.`;
   }
 
   /** A console that was started anew knows this browser no more; only asking tells. */

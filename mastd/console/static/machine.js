@@ -13,23 +13,23 @@ function facts(status, describe) {
     ["Supply", `${quantity(supply.pressure_pa, "Pa")}, ${STAGES[supply.stage] ?? UNKNOWN}`, "idle"],
     ["Internal force", quantity(status.internal_force_n, "N"), "idle"],
     ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
-    ["Following, most", following(status.following_peak_m), "idle"],
+    ["Max. following error", following(status.following_peak_m), "idle"],
   ];
   if (cycle) {
     const { compute_s: compute, late_s: late } = cycle;
     const full = period !== null && compute.max > period ? "bad" : "idle";
     rows.push(
-      ["Cycle", `${brief(compute.median)}, 99 % ${brief(compute.p99)}, most ${brief(compute.max)}`, full],
-      ["Wakes late", `${brief(late.median)}, 99 % ${brief(late.p99)}, most ${brief(late.max)}`, "idle"],
+      ["Cycle", `${brief(compute.median)}, 99 % ${brief(compute.p99)}, max. ${brief(compute.max)}`, full],
+      ["Scheduling latency", `${brief(late.median)}, 99 % ${brief(late.p99)}, max. ${brief(late.max)}`, "idle"],
     );
   } else {
-    rows.push(["Cycle", brief(status.compute_s), "idle"], ["Wakes late", brief(status.late_s), "idle"]);
+    rows.push(["Cycle", brief(status.compute_s), "idle"], ["Scheduling latency", brief(status.late_s), "idle"]);
   }
   const late = cycle ? `, ${cycle.late} in the last ${fixed(cycle.window_s, 0)} s` : "";
   rows.push(
     ["Late cycles", `${status.late ?? UNKNOWN}${late}`, cycle?.late ? "warn" : "idle"],
     ["Missed periods", String(status.missed), "idle"],
-    ["Not recorded", `${status.dropped} frames`, status.dropped ? "warn" : "idle"],
+    ["Frames not recorded", String(status.dropped), status.dropped ? "warn" : "idle"],
     ["Rigs", rigs(status.rigs), "idle"],
   );
   if (status.vehicle) rows.push(["Vehicle", vehicle(status.vehicle), status.vehicle.driver_lost ? "bad" : "idle"]);
@@ -76,7 +76,7 @@ export class Machine {
 function following(peaks) {
   const most = Math.max(...(peaks ?? []).map((one) => Math.abs(one ?? NaN)));
   if (!Number.isFinite(most)) return UNKNOWN;
-  return `${quantity(most, "m")} (leg ${peaks.findIndex((one) => Math.abs(one) === most) + 1}), since arming`;
+  return `${quantity(most, "m")} (actuator ${peaks.findIndex((one) => Math.abs(one) === most) + 1}), since arming`;
 }
 
 function rigs(found) {

@@ -3,7 +3,7 @@
 import { byId, element, setShown, setText, setTone } from "./dom.js";
 import { duration, fixed, percent, shown } from "./format.js";
 
-const TITLES = { ok: "PASSES", no: "DOES NOT PASS", none: "NOT CHECKED" };
+const TITLES = { ok: "CHECK OK", no: "CHECK FAILED", none: "NOT CHECKED" };
 
 /** List, check and load. */
 export class Profiles {
@@ -57,7 +57,7 @@ export class Profiles {
 
   _chosen() {
     const profile = this._profiles.get(byId("profile-list").value);
-    setText(byId("profile-about"), profile ? (profile.problem ?? profile.title ?? "") : "No profile is there.");
+    setText(byId("profile-about"), profile ? (profile.problem ?? profile.title ?? "") : "No profiles found.");
     this._show(this._verdicts.get(profile?.name));
   }
 
@@ -86,7 +86,7 @@ export class Profiles {
     const verdict = this._verdicts.get(name);
     if (!profile) this._answers.refuse("load", "choose a profile first");
     else if (!verdict) this._answers.refuse("load", "check it first");
-    else if (!verdict.ok) this._answers.refuse("load", "it does not pass its check");
+    else if (!verdict.ok) this._answers.refuse("load", "its check failed");
     else this._answers.command("load", { profile: profile.file });
   }
 
@@ -117,10 +117,10 @@ function limitLines({ limits, scale }) {
   if (!limits.length) return [];
   const worst = limits.reduce((least, one) => ((one.margin ?? -Infinity) < (least.margin ?? -Infinity) ? one : least));
   const lines = [
-    `Worst: ${worst.name.replaceAll("_", " ")}, ${ofLimit(worst)}`,
+    `Critical: ${worst.name.replaceAll("_", " ")}, ${ofLimit(worst)}`,
     `Margin ${percent(worst.margin)}, at ${fixed(worst.time_s, 1)} s, ${worst.where}`,
   ];
-  return scale === null ? lines : [...lines, `Passes up to ${fixed(scale, 2)} times this profile`];
+  return scale === null ? lines : [...lines, `Max. span ${Math.floor(scale * 100)} %`];
 }
 
 function ofLimit({ worst, limit, unit }) {

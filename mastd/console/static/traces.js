@@ -73,7 +73,7 @@ export class Traces {
     this._paused = paused;
     this._ask();
     byId("traces-pause").setAttribute("aria-pressed", String(paused));
-    setText(byId("traces-pause"), paused ? "Go on" : "Pause");
+    setText(byId("traces-pause"), paused ? "Continue" : "Pause");
   }
 
   _ask() {

@@ -4,18 +4,18 @@ import { VERBS } from "./verbs.js";
 
 /** Colour, meaning and the next step of every state (docs/operating.md). */
 export const STATES = {
-  OFF: ["idle", "Supply off, table on its lower stops.", "Raise brings the supply up and the table to neutral."],
-  LOW: ["moving", "The supply comes up; the table lies where it is.", "It goes on by itself to the high stage."],
-  HIGH: ["moving", "The supply is nearly up; the table lies where it is.", "It goes on by itself to raising."],
-  RAISING: ["moving", "The table goes to neutral.", "It goes on by itself to READY."],
-  READY: ["good", "The table stands.", "Load a profile and arm it, jog, or lower."],
-  ARMED: ["warn", "Everything is checked: START moves the table.", "Start, or stop to go back to READY."],
-  RUNNING: ["moving", "The profile plays.", "It ends by itself; hold pauses it, stop ends it."],
-  HOLD: ["warn", "The profile's time stands still.", "Resume goes on where it stands; stop ends it."],
-  STOPPING: ["warn", "The motion is brought to rest.", "Wait for standstill."],
-  LOWERING: ["moving", "The table goes down onto its stops.", "The supply goes off when it is down."],
-  FAULT: ["bad", "Something was wrong; the cause is latched.", "Do what stands here, then lower or reset."],
-  ESTOP: ["bad", "Supply off; the drive lets the table down.", "See that everybody is safe, release, then reset."],
+  OFF: ["idle", "Supply off, table on its lower stops.", "Raise: supply on, table to neutral."],
+  LOW: ["moving", "Supply pressure building up; table at rest.", "Continues by itself to the high stage."],
+  HIGH: ["moving", "Supply pressure nearly reached; table at rest.", "Continues by itself to raising."],
+  RAISING: ["moving", "Table moving to neutral.", "Continues by itself to READY."],
+  READY: ["good", "Table at rest, pressurised.", "Load a profile and arm it, jog, or lower."],
+  ARMED: ["warn", "Ready to run: START moves the table.", "Start, or stop to return to READY."],
+  RUNNING: ["moving", "Program running.", "Ends by itself; hold pauses it, stop ends it."],
+  HOLD: ["warn", "Test paused (hold).", "Resume continues it; stop ends it."],
+  STOPPING: ["warn", "Table decelerating to rest.", "Wait for standstill."],
+  LOWERING: ["moving", "Table moving down onto its stops.", "The supply switches off when it is down."],
+  FAULT: ["bad", "Fault latched.", "Follow the instruction shown here, then lower or reset."],
+  ESTOP: ["bad", "Emergency stop: supply off; the drive lowers the table.", "Make sure that everybody is safe, release, then reset."],
 };
 
 const NEEDS_CAUSE = new Set(["OFF", "READY"]);
@@ -33,11 +33,11 @@ export function stateShown(status) {
 /** Return why a verb would not be taken now, empty if it may be tried. */
 export function hindrance(verb, status, operator, role) {
   if (verb === "stop" || verb === "estop") return "";
-  if (!status) return "nothing is known of the table yet";
+  if (!status) return "no status received yet";
   if (role !== "operator") return "you are an observer: watch, stop and e-stop only";
   const holder = status.lease?.holder;
-  if (holder && holder !== operator) return `${holder} commands for another ${Math.ceil(status.lease.left_s)} s`;
-  if (verb === "release") return holder ? "" : "nobody commands";
+  if (holder && holder !== operator) return `${holder} has control for another ${Math.ceil(status.lease.left_s)} s`;
+  if (verb === "release") return holder ? "" : "nobody has control";
   if (status.loop !== "running") return status.advice;
   const { states } = VERBS[verb];
   if (!states.includes(status.state)) return `${verb} is for ${listed(states)}; the state is ${status.state}`;

@@ -129,8 +129,8 @@ class ReplyBuilder:
     def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
         holder, left_s = self._lease.holder(now_ns), self._lease.left_ns(now_ns) * 1e-9
         return (
-            f"{verb} is refused: {holder} commands the table, for another {left_s:.0f} s",
-            "ask them for `mastd ctl release`, or wait until their lease has run out",
+            f"{verb} is refused: {holder} has control for another {left_s:.0f} s",
+            "ask for `mastd ctl release`, or wait until the lease has expired",
         )
 
     def _keep(self, session: Session, answer: Answer) -> None:

@@ -63,7 +63,8 @@ _NOWHERE = Addresses()
 _NO_LOG = NoHandlerLog()
 _UNKNOWN_SESSION = "this session is not known here; say hello first"
 _NOT_DRIVEN = (
-    "drive is refused: no car waits for inputs; load a profile with mode: oils and driver: {kind: operator}"
+    "drive is refused: no simulated car expects inputs; load a profile with mode: oils and "
+    "driver: {kind: operator}"
 )
 
 
@@ -283,7 +284,7 @@ class OperatorHandler:
         states = BY_NAME[verb].accepted_in
         reason, needed = "", ""
         if helper is None:
-            reason, needed = f"{verb} is refused: this daemon plays one profile", "start `mastd serve`"
+            reason, needed = f"{verb} is refused: this daemon runs one profile", "start `mastd serve`"
         elif state not in states:
             reason, needed = f"{verb} is refused in {state}", f"{verb} in {' or '.join(states)}"
         elif under_way := self._under_way():
@@ -305,14 +306,14 @@ class OperatorHandler:
         requests = (self._loading, self._flying, *self._waiting)
         verbs = {pending.verb for pending in requests if pending is not None}
         if Verb.RELOAD in verbs:
-            return "the settings are just being taken anew"
+            return "the settings are being reloaded"
         profile = self._loader.profile if self._loader is not None else ""
-        return f"{profile or 'another profile'} is just being loaded" if Verb.LOAD in verbs else ""
+        return f"{profile or 'another profile'} is being loaded" if Verb.LOAD in verbs else ""
 
     def _enqueue(self, pending: Pending, now_ns: int) -> None:
         if len(self._waiting) >= MAX_WAITING:
             self.counters.busy += 1
-            reason = f"{pending.command.verb} is refused: {MAX_WAITING} requests wait already"
+            reason = f"{pending.command.verb} is refused: {MAX_WAITING} requests are waiting already"
             self._reply.refuse(pending.session, pending.command, now_ns, reason, "wait for their answers")
             return
         self._waiting.append(pending)
@@ -381,7 +382,7 @@ class OperatorHandler:
         if not loading.ok:
             self._reply.refuse(pending.session, pending.command, now_ns, f"{verb} is refused: {loading.text}")
         elif holder != pending.session.operator:
-            reason = f"{verb} is refused: the lease was given away meanwhile ({holder or 'free'})"
+            reason = f"{verb} is refused: control has passed to {holder or 'nobody'} meanwhile"
             self._reply.refuse(pending.session, pending.command, now_ns, reason, f"{verb} again")
         else:
             self._enqueue(replace(pending, note=loading.text), now_ns)

@@ -18,7 +18,7 @@ from mastd.wire.operators.terms import PreviousRun, Words
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "controller initialising; wait until it is ready"
 OVER = "the daemon has ended; start it again"
-STUCK = "the drive lets the table down by itself; restart the daemon"
+STUCK = "the drive lowers the table by itself; restart the daemon"
 
 
 def loop_advice(port: LoopPort, now_ns: int) -> str:

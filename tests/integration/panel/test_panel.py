@@ -65,7 +65,7 @@ def as_it_was(terminal: Terminal) -> None:
 def test_keys_command_answers_are_shown_and_nobody_moves_a_table_by_mistake(desk: Desk) -> None:
     loop = desk.table.loop
     panel, observer = desk.open("--as", "anna"), desk.open("--observer", "--as", "otto", NO_COLOR="1")
-    panel.shows("R E A D Y", "table stands raised", "you are anna", "s STOP", "cause   none")
+    panel.shows("R E A D Y", "table at rest, pressurised", "you are anna", "s STOP", "cause   none")
     panel.press("h")
     panel.shows("hold is refused in READY; needed: a profile must be running")
     panel.press("a")
@@ -81,7 +81,7 @@ def test_keys_command_answers_are_shown_and_nobody_moves_a_table_by_mistake(desk
     assert [verb for verb, _ in loop.taken] == [Verb.ARM]
     panel.press("ty")
     panel.shows("start: accepted; RUNNING", "table MOVES")
-    observer.shows("R U N N I N G", "OBSERVER", "anna commands")
+    observer.shows("R U N N I N G", "OBSERVER", "anna (")
     observer.press("h")
     observer.shows("hold is off: you are an observer")
     observer.press("s")
@@ -96,7 +96,7 @@ def test_keys_command_answers_are_shown_and_nobody_moves_a_table_by_mistake(desk
     panel.shows("█▀▀▀ ▄▀▀▀ ▀▀█▀▀ ▄▀▀▄ █▀▀▄", "RUNNING > STOPPING", "u raise")
     panel.press("q")
     assert panel.ended() == 0
-    panel.shows("left the panel, which stops nothing; the state was ESTOP")
+    panel.shows("panel closed, nothing was stopped; the state was ESTOP")
     as_it_was(panel)
     assert observer.screen.wrapped == panel.screen.wrapped == 0
     colours = {code for codes in observer.screen.styles for code in codes.split(";")}
@@ -112,7 +112,7 @@ def test_a_stop_does_not_wait_for_the_answer_to_another_command(tmp_path: Path) 
     try:
         with desk.stack:
             panel = desk.open(size=(120, 40))
-            panel.shows("table stands raised")
+            panel.shows("table at rest, pressurised")
             table.loop.pause()
             panel.press("a")
             panel.shows("arm is sent and waits for its answer")
@@ -204,7 +204,7 @@ def test_a_terminal_that_takes_nothing_keeps_no_stop_from_being_sent_and_no_pane
     desk: Desk,
 ) -> None:
     panel = desk.open(size=(300, 100))
-    panel.shows("table stands raised")
+    panel.shows("table at rest, pressurised")
 
     def full() -> bool:
         panel.press("\x0c")

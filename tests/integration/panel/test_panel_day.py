@@ -39,7 +39,7 @@ def test_a_shift_at_the_panel(service: Service) -> None:
         panel.shows("raise? press y")
         panel.press("y")
         panel.shows("R A I S I N G", "table MOVES to neutral")
-        panel.shows("R E A D Y", "table stands raised", "stage high")
+        panel.shows("R E A D Y", "table at rest, pressurised", "stage high")
         panel.press("a")
         panel.shows("A R M E D", "start moves the table")
         panel.press("ty")

@@ -96,7 +96,7 @@ def test_a_day_at_the_table(table: Table) -> None:
         "following error: link 3, 12.0 mm (FOLLOWING_ERROR)",
         "what to do   An actuator does not follow",
         "anna, for another",
-        "level        100.0%",
+        "span         100.0%",
     ):
         assert words in output
     assert json.loads(table("ctl", "status", "--json")[1])["state"] == "READY"

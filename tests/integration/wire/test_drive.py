@@ -214,7 +214,7 @@ def test_whoever_is_refused_is_told_why_and_has_the_terminal_back(
                 assert bert.command("arm").accepted
             assert cli.main(["drive", table.handle.address, "--as", "anna"]) == 1
             told = capsys.readouterr().err
-            assert told.startswith("drive is refused: bert commands the table, for another ")
+            assert told.startswith("drive is refused: bert has control for another ")
             assert told.count("\n") == 1
             assert termios.tcgetattr(side) == before
             assert signal.getsignal(signal.SIGTERM) == handler

@@ -188,7 +188,7 @@ def test_one_commands_and_everybody_stops(daemon: Daemon) -> None:
     with daemon.client("anna") as anna, daemon.client("bert") as bert:
         assert anna.command("arm").accepted
         refused = bert.command("start")
-        assert "anna commands the table, for another 60 s" in refused.reason
+        assert "anna has control for another 60 s" in refused.reason
         assert bert.command("stop").accepted
         assert daemon.loop.state is State.READY
         assert not bert.command("release").accepted
@@ -211,7 +211,7 @@ def test_a_stuck_loop_is_shown_and_takes_no_commands(daemon: Daemon) -> None:
         client.command("arm")
         daemon.loop.pause()
         snapshot = next(s for s in client.watch() if s["loop"] == "stuck")
-        assert "the drive lets the table down by itself; restart the daemon" in snapshot["advice"]
+        assert "the drive lowers the table by itself; restart the daemon" in snapshot["advice"]
         refused = client.command("start")
         assert not refused.accepted
         assert "the loop has not moved for" in refused.reason
@@ -288,7 +288,7 @@ def test_a_client_that_dies_in_the_middle_changes_nothing_for_others(daemon: Dae
         process.kill()
         process.wait()
     with daemon.client("bert") as bert:
-        assert "carl commands the table" in bert.command("arm").reason
+        assert "carl has control" in bert.command("arm").reason
         assert bert.command("stop").accepted
         assert bert.command("status").accepted
 
@@ -415,7 +415,7 @@ def test_a_profile_is_loaded_beside_everything_else(start_daemon: StartDaemon, t
         os.mkfifo(pipe)
         client.send("load", {"profile": str(pipe)})
         wait_for(lambda: bert.status()["loading"] == str(pipe), "loading has begun")
-        assert "is just being loaded" in daemon.client().command("load", {"profile": "x"}).reason
+        assert "is being loaded" in daemon.client().command("load", {"profile": "x"}).reason
         assert bert.command("stop").accepted
         pipe.write_bytes(b"")
         wait_for(lambda: len(daemon.loop.taken) == 3, "the profile is loaded")

@@ -118,7 +118,7 @@ def test_what_matters_is_there_in_every_state(look: Look, state: str, cause: boo
         "shaking",
         "42 %",
         "5.8 s left",
-        "YOU command, for 42 s",
+        "YOU (42 s)",
         ME,
         "s STOP",
         "e E-STOP",
@@ -140,7 +140,7 @@ def test_what_matters_is_there_in_every_state(look: Look, state: str, cause: boo
     if large:
         for words in ("21/35/83", "12/44/312", "late cycles 3", "missed periods 5", "frames not recorded 6"):
             assert words in text
-        for words in ("asked x", "off by x", "+0.45", "vertical 6", "bert", "SIMULATED PLANT", "t start"):
+        for words in ("command x", "error x", "+0.45", "vertical 6", "bert", "SIMULATED PLANT", "t start"):
             assert words in text
 
 
@@ -168,7 +168,7 @@ def test_a_lost_connection_is_unmistakable() -> None:
         "last known: RUNNING",
         "NO NEWS FOR 12.3 s",
         reason,
-        "goes on by itself",
+        "reconnects by itself",
     ):
         assert words in text
     assert "as of" not in text
@@ -179,7 +179,7 @@ def test_a_lost_connection_is_unmistakable() -> None:
 
 @pytest.mark.parametrize(("loop", "words"), [("stuck", "LOOP STUCK"), ("ended", "DAEMON ENDED")])
 def test_a_loop_that_does_not_run_is_unmistakable(loop: str, words: str) -> None:
-    advice = "the drive lets the table down by itself; restart the daemon"
+    advice = "the drive lowers the table by itself; restart the daemon"
     text = in_one_line(shown(view(loop=loop, advice=advice, silent_s=7.5), SMALL))
     for expected in (words, "last known: RUNNING", "NO NEWS FOR 7.6 s", advice):
         assert expected in text

@@ -46,7 +46,7 @@ def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -
     assert status["supply"] == {"pressure_pa": None, "stage": None}
     lines = [text.split(maxsplit=1) for text in page(status).splitlines()]
     said = {words[0]: words[1] for words in lines}
-    for name in ("pose", "asked", "lengths", "forces"):
+    for name in ("pose", "command", "lengths", "forces"):
         assert said[name] == "not known"
     assert said["supply"] == "pressure not known, stage not known"
     assert "heave not known  pressure not known" in line(status)

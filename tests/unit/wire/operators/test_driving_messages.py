@@ -141,7 +141,7 @@ def test_whoever_drives_has_the_lease_and_keeps_it_by_driving(seats: Seats) -> N
     seats.drive(BERT, 1, Inputs(throttle=1.0))
     complaint = seats.complaint()
     assert (complaint.error, complaint.sequence) == ("no_lease", 1)
-    assert complaint.reason.startswith("drive is refused: anna commands the table, for another 60 s; ask")
+    assert complaint.reason.startswith("drive is refused: anna has control for another 60 s; ask")
     seats.poll(20)
     assert seats.shown()[1].throttle == 0.3
     assert seats.handler.counters.no_lease == 1

@@ -245,7 +245,7 @@ def test_the_loser_of_a_race_is_told_who_won_and_for_how_long(counter: Counter) 
     ((peer, refused),) = counter.heard()
     assert peer == BERT
     assert isinstance(refused, Answer)
-    assert refused.reason == "raise is refused: anna commands the table, for another 60 s"
+    assert refused.reason == "raise is refused: anna has control for another 60 s"
     assert "release" in refused.needed
     counter.poll()
     counter.say(ANNA, 2, "release")
@@ -279,7 +279,7 @@ def test_no_second_request_flies_before_the_first_is_answered(counter: Counter) 
         counter.say(ANNA, sequence, "level")
     answers = counter.answers()
     assert [answer.sequence for answer in answers] == [MAX_WAITING + 1, MAX_WAITING + 2]
-    assert all(f"{MAX_WAITING} requests wait already" in answer.reason for answer in answers)
+    assert all(f"{MAX_WAITING} requests are waiting already" in answer.reason for answer in answers)
     assert counter.loop.counters()[2] == 1
     counter.poll(MAX_WAITING + 2)
     assert [answer.sequence for answer in counter.answers()] == list(range(MAX_WAITING + 1))
@@ -311,7 +311,7 @@ def test_what_a_stuck_loop_does_not_answer_is_withdrawn_and_said(counter: Counte
     counter.say(ANNA, 2, "arm")
     counter.say(BERT, 1, "stop")
     (refused,) = counter.answers()
-    assert "the drive lets the table down by itself" in refused.reason
+    assert "the drive lowers the table by itself" in refused.reason
     counter.now += 500 * MS
     counter.handler.poll(counter.now)
     (stop,) = counter.answers()
@@ -333,7 +333,7 @@ def test_a_loop_that_has_not_begun_takes_no_commands() -> None:
     handler.hello(ANNA, "anna")
     handler.say(ANNA, 1, "raise")
     (answer,) = handler.answers()
-    assert "still preparing" in answer.reason
+    assert "controller initialising" in answer.reason
     assert handler.handler.status_view.snapshot(handler.now)["loop"] == "preparing"
 
 
@@ -460,7 +460,7 @@ def test_what_is_refused_as_a_message_changes_nothing(counter: Counter) -> None:
 def test_load_without_a_loader_says_what_would_be_needed(counter: Counter) -> None:
     counter.say(ANNA, 1, "load")
     (answer,) = counter.answers()
-    assert answer.reason == "load is refused: this daemon plays one profile"
+    assert answer.reason == "load is refused: this daemon runs one profile"
     assert answer.needed == "start `mastd serve`"
 
 
@@ -504,7 +504,7 @@ def test_a_profile_is_not_loaded_for_one_who_gave_the_lease_back() -> None:
     wait_for(answered, "the loader has ended")
     released, refused = handler.answers()
     assert released.accepted
-    assert "the lease was given away" in refused.reason
+    assert "control has passed to" in refused.reason
     assert handler.loop.taken == []
 
 
@@ -537,7 +537,7 @@ def test_settings_are_taken_anew_in_off_and_only_when_they_are_right() -> None:
     handler.hello(ANNA, "anna")
     handler.say(ANNA, 1, "reload")
     (answer,) = handler.answers()
-    assert answer.reason == "reload is refused: this daemon plays one profile"
+    assert answer.reason == "reload is refused: this daemon runs one profile"
 
 
 def test_nothing_is_loaded_while_the_settings_are_taken_anew() -> None:
@@ -548,7 +548,7 @@ def test_nothing_is_loaded_while_the_settings_are_taken_anew() -> None:
     handler.say(ANNA, 2, "load")
     handler.say(ANNA, 3, "reload")
     for answer in handler.answers():
-        assert answer.reason.endswith("refused: the settings are just being taken anew")
+        assert answer.reason.endswith("refused: the settings are being reloaded")
     handler.handler.close()
 
 
