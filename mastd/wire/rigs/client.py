@@ -16,10 +16,10 @@ from __future__ import annotations
 import contextlib
 import socket as machine
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self, TypeVar, cast
 
 import zmq
 
@@ -37,15 +37,76 @@ MAX_TAKEN = 256
 SLICE_S = 0.05
 """s between two looks at what is due."""
 _MARK = 64
+Result = TypeVar("Result")
 
 
-class RigClient(JoinedRig):
-    """A rig that has joined; ``join`` makes one."""
+class ConnectedRig(JoinedRig):
+    """What both clients of a rig share: a connection that is never waited for, and what waits between looks.
+
+    Generators yield the longest time to wait for a message, in ms, and return their result.
+    """
 
     def __init__(self, address: str, session: ClientSession, keys: ClientKeys | None) -> None:
         super().__init__(address, session)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = open_rig_socket(self._context, address, keys)
+
+    def close(self) -> None:
+        """End the connection without a word; the daemon finds the rig lost."""
+        self._context.destroy(linger=200)
+
+    def _joining(self, patience: float) -> Generator[int, None, None]:
+        end = time.monotonic() + patience
+        while True:
+            self._drain()
+            if self._session.welcome is not None:
+                return
+            left = end - time.monotonic()
+            if left <= 0.0:
+                raise self._session.nobody(self.address)
+            yield _wait_ms(left)
+
+    def _receiving(self, timeout: float) -> Generator[int, None, MotionSeen | None]:
+        end = time.monotonic() + timeout
+        while True:
+            self._drain()
+            motion = self._session.take()
+            left = end - time.monotonic()
+            if motion is not None or left <= 0.0:
+                return motion
+            yield _wait_ms(left)
+
+    def _give(self, values: Sequence[float] | FloatArray, motion: MotionSeen | int) -> None:
+        step = motion if isinstance(motion, int) else motion.step
+        self._post(self._session.values(values, step, time.monotonic_ns()))
+
+    def _request(self, kind: str) -> None:
+        self._post(self._session.request(kind)[0])
+
+    def _leave(self) -> None:
+        if not self._context.closed:
+            with contextlib.suppress(ProtocolError):
+                self._request("bye")
+        self.close()
+
+    def _drain(self) -> None:
+        for _ in range(MAX_TAKEN):
+            try:
+                data = self._socket.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            self._session.on_message(data, time.monotonic_ns())
+        self._session.poll(time.monotonic_ns())
+        while self._session.outbox:
+            self._post(self._session.outbox.pop(0))
+
+    def _post(self, data: bytes) -> None:
+        with contextlib.suppress(zmq.Again):
+            self._socket.send(data, zmq.NOBLOCK)
+
+
+class RigClient(ConnectedRig):
+    """A rig that has joined; ``join`` makes one."""
 
     @classmethod
     def join(
@@ -68,7 +129,7 @@ class RigClient(JoinedRig):
         session = ClientSession(name, kind, reads, program or own_program(name), mode)
         client = cls(rig_address(address), session, keys)
         try:
-            client._greet(patience)
+            client._wait(client._joining(patience))
         except BaseException:
             client.close()
             raise
@@ -79,22 +140,14 @@ class RigClient(JoinedRig):
 
         Raises UsageError when the daemon is gone, RigRefusedError when it does not take the rig again.
         """
-        end = time.monotonic() + timeout
-        while True:
-            self._drain()
-            motion = self._session.take()
-            left = end - time.monotonic()
-            if motion is not None or left <= 0.0:
-                return motion
-            self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
+        return self._wait(self._receiving(timeout))
 
     def send(self, values: Sequence[float] | FloatArray, motion: MotionSeen | int) -> None:
         """Give values, in the order of ``channels``, computed from this motion (or its step).
 
         What cannot be sent at once is lost. Raises ValueError for values that do not fit the channels.
         """
-        step = motion if isinstance(motion, int) else motion.step
-        self._post(self._session.values(values, step, time.monotonic_ns()))
+        self._give(values, motion)
 
     def stop(self) -> None:
         """Ask for a soft stop of the table."""
@@ -105,15 +158,8 @@ class RigClient(JoinedRig):
         self._request("estop")
 
     def leave(self) -> None:
-        """Give the place back."""
-        if not self._context.closed:
-            with contextlib.suppress(ProtocolError):
-                self._post(self._session.request("bye")[0])
-        self.close()
-
-    def close(self) -> None:
-        """End the connection without a word; the daemon finds the rig lost."""
-        self._context.destroy(linger=200)
+        """End the session and the connection."""
+        self._leave()
 
     def __enter__(self) -> Self:
         return self
@@ -123,33 +169,17 @@ class RigClient(JoinedRig):
     ) -> None:
         self.leave()
 
-    def _greet(self, patience: float) -> None:
-        end = time.monotonic() + patience
-        while self._session.welcome is None:
-            self._drain()
-            if self._session.welcome is None:
-                left = end - time.monotonic()
-                if left <= 0.0:
-                    raise self._session.nobody(self.address)
-                self._socket.poll(round(1000 * min(left, SLICE_S)) + 1)
-
-    def _drain(self) -> None:
-        for _ in range(MAX_TAKEN):
+    def _wait(self, waits: Generator[int, None, Result]) -> Result:
+        while True:
             try:
-                data = self._socket.recv(zmq.NOBLOCK)
-            except zmq.Again:
-                break
-            self._session.on_message(data, time.monotonic_ns())
-        self._session.poll(time.monotonic_ns())
-        while self._session.outbox:
-            self._post(self._session.outbox.pop(0))
+                wait_ms = next(waits)
+            except StopIteration as done:
+                return cast(Result, done.value)
+            self._socket.poll(wait_ms)
 
-    def _request(self, kind: str) -> None:
-        self._post(self._session.request(kind)[0])
 
-    def _post(self, data: bytes) -> None:
-        with contextlib.suppress(zmq.Again):
-            self._socket.send(data, zmq.NOBLOCK)
+def _wait_ms(left: float) -> int:
+    return round(1000 * min(left, SLICE_S)) + 1
 
 
 def own_program(name: str) -> str:
@@ -165,14 +195,8 @@ def rig_address(address: str | None) -> str:
 def open_rig_socket(
     context: zmq.Context[zmq.Socket[bytes]], address: str, keys: ClientKeys | None
 ) -> zmq.Socket[bytes]:
-    """Return the connected socket of a rig."""
+    """Return the connected socket of a rig; raise UsageError for keys that cannot be read."""
     socket = context.socket(zmq.DEALER)
-    prepare_rig_socket(socket, address, keys)
-    return socket
-
-
-def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys | None) -> None:
-    """Set a DEALER up as a rig's, and connect it; raise UsageError for keys that cannot be read."""
     socket.linger = 0
     socket.immediate = True  # hellos do not pile up until a daemon is there
     socket.set_hwm(_MARK)
@@ -185,3 +209,4 @@ def prepare_rig_socket(socket: zmq.Socket[Any], address: str, keys: ClientKeys |
         socket.setsockopt(zmq.CURVE_SECRETKEY, secret)
         socket.setsockopt(zmq.CURVE_SERVERKEY, read_key(Path(keys.server), secret=False)[0])
     socket.connect(address)
+    return socket
