@@ -262,5 +262,6 @@ def _checked(command: Command) -> Command:
             arguments = msgspec.convert(given, ARGUMENTS.get(verb, NoArguments))
         except msgspec.ValidationError as error:
             names = ", ".join(BY_NAME[verb].arguments) or "none"
-            raise ValueError(f"{explain(error, verb)}; its arguments are: {names}") from error
+            unit = ", where 1 is 100%" if verb == "level" else ""
+            raise ValueError(f"{explain(error, verb)}{unit}; its arguments are: {names}") from error
     return Command(command.session, command.sequence, verb, arguments)

@@ -158,7 +158,7 @@ def test_a_refusal_by_the_protocol_names_the_verb_once(table: Table) -> None:
     table.loop.reset()
     code, _, messages = table("ctl", "level", "20000%", "--as", "anna")
     assert code != 0
-    assert messages == "level: share must be given as a number from 0 to 100, where 1 is 100%\n"
+    assert messages == "level: share: expected float <= 100.0, where 1 is 100%; its arguments are: share\n"
     code, _, messages = table("ctl", "jog", "--link", "0", "5mm", "--as", "anna")
     assert (code, messages) == (1, "jog is refused: there is no actuator 0, actuators are 1 to 7\n")
     code, _, messages = table("ctl", "status", "--as", "an\x1b[2Jna")

@@ -127,7 +127,7 @@ def test_a_name_in_any_script_is_taken() -> None:
         (command("level", arguments={"share": "30%"}), "level: share: expected float"),
         (command("level", arguments={"share": math.nan}), "level: share: expected float"),
         (command("level", arguments={"share": math.inf}), "level: share: expected float"),
-        (command("level", arguments={"share": -0.1}), "level: share: expected float >= 0.0"),
+        (command("level", arguments={"share": -0.1}), "level: share: expected float >= 0.0, where 1 is 100%"),
         (command("level", arguments={"share": 100.1}), "level: share: expected float <= 100.0"),
         (command("jog", arguments={"amount": 0.1}), "either axis or link"),
         (command("jog", arguments={"amount": 0.1, "axis": "heave", "link": 1}), "either axis or link"),
