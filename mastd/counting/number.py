@@ -10,15 +10,39 @@ from __future__ import annotations
 
 import math
 from numbers import Complex
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-MULTIPLICATIONS, DIVISIONS, ADDITIONS, ROOTS, FUNCTIONS = range(5)
-KINDS: Final = 5
+from mastd.index_table import index_table, size_of
 
-tally: Final = [0] * KINDS
+
+class Operations(NamedTuple):
+    """Numbers of operations; as an index table the places of each kind in ``tally``."""
+
+    multiplications: int
+    divisions: int
+    additions: int
+    """And subtractions."""
+    roots: int
+    """Square roots."""
+    functions: int
+    """Sines, cosines, exponentials and their like."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+    def plus(self, other: Operations) -> Operations:
+        """Return the sums."""
+        return Operations(*(x + y for x, y in zip(self, other, strict=True)))
+
+
+KIND: Final = index_table(Operations)
+
+tally: Final = [0] * size_of(KIND)
 """Operations of this process so far."""
 
 Number = (int, float, np.floating, np.integer)
@@ -47,27 +71,27 @@ class Counted:
 
     def __add__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(ADDITIONS, self.value + y)
+        return NotImplemented if y is None else self._done(KIND.additions, self.value + y)
 
     def __sub__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(ADDITIONS, self.value - y)
+        return NotImplemented if y is None else self._done(KIND.additions, self.value - y)
 
     def __rsub__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(ADDITIONS, y - self.value)
+        return NotImplemented if y is None else self._done(KIND.additions, y - self.value)
 
     def __mul__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(MULTIPLICATIONS, self.value * y)
+        return NotImplemented if y is None else self._done(KIND.multiplications, self.value * y)
 
     def __truediv__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(DIVISIONS, _quotient(self.value, y))
+        return NotImplemented if y is None else self._done(KIND.divisions, _quotient(self.value, y))
 
     def __rtruediv__(self, other: Any) -> Any:
         y = _value(other)
-        return NotImplemented if y is None else self._done(DIVISIONS, _quotient(y, self.value))
+        return NotImplemented if y is None else self._done(KIND.divisions, _quotient(y, self.value))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -130,11 +154,11 @@ class Counted:
 
     def sqrt(self) -> Counted:
         """Return the square root."""
-        return self._done(ROOTS, math.sqrt(self.value) if self.value >= 0.0 else math.nan)
+        return self._done(KIND.roots, math.sqrt(self.value) if self.value >= 0.0 else math.nan)
 
     def _function(self, name: str, *others: Any) -> Counted:
         values = (self.value, *(_value(other) for other in others))
-        return self._done(FUNCTIONS, getattr(math, name)(*values))
+        return self._done(KIND.functions, getattr(math, name)(*values))
 
     def sin(self) -> Counted:
         """Return the sine."""

@@ -18,8 +18,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mastd.counting.number import counting
-from mastd.counting.tally import Operations, counting_kernels
+from mastd.counting.number import Operations, counting
+from mastd.counting.tally import counting_kernels
 from mastd.counting.work import Extent, Work, work_of
 from mastd.errors import UsageError
 from mastd.kernel import COMPILED

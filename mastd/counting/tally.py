@@ -10,34 +10,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mastd.counting import number
-from mastd.counting.number import Counted, CountedComplex
+from mastd.counting.number import Counted, CountedComplex, Operations
 
 Kernel = Callable[..., Any]
-
-
-class Operations(NamedTuple):
-    """Operations that were executed."""
-
-    multiplications: int
-    divisions: int
-    additions: int
-    """And subtractions."""
-    roots: int
-    """Square roots."""
-    functions: int
-    """Sines, cosines, exponentials and their like."""
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return sum(self)
-
-    def plus(self, other: Operations) -> Operations:
-        """Return the sums."""
-        return Operations(*(x + y for x, y in zip(self, other, strict=True)))
 
 
 NONE = Operations(0, 0, 0, 0, 0)

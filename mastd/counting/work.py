@@ -16,11 +16,10 @@ from mastd.formulations.constraints.evaluate import evaluate_jacobian, evaluate_
 from mastd.formulations.constraints.partition import choose_independent
 from mastd.formulations.constraints.projection import displace_link
 from mastd.formulations.integrators.stepper import take_tree_steps
-from mastd.formulations.methods.dispatch import EvaluationSettings, Workspaces, evaluate
+from mastd.formulations.methods.dispatch import EvaluationSettings, evaluate
 from mastd.formulations.methods.lagrange import reduced_workspace
 from mastd.formulations.methods.partitioning import partitioning_workspace
 from mastd.formulations.methods.workspaces import FORMULATION_CODES, workspaces_of
-from mastd.formulations.tree.arrays import Tree
 from mastd.formulations.tree.body_groups import body_groups
 from mastd.formulations.tree.build import tree_of
 from mastd.formulations.tree.topology import topology_of
@@ -34,7 +33,6 @@ from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, take_steps
-from mastd.vehicle.state.arrays import Arrays
 
 SPEED: Final = 15.0
 """m/s of the vehicles whose work is counted."""
@@ -142,11 +140,11 @@ def _step(simulation: Simulation) -> Work:
 
 
 def _evaluation(simulation: Simulation) -> Work:
-    parts: dict[type, Any] = {type(block): block for block in simulation.blocks}
+    car, solver = simulation.blocks
     row, ground = simulation.system.inputs.row(), simulation.ground.parameters
     return Work(
         evaluate,
-        (*(parts[kind] for kind in (Tree, Arrays, Workspaces, EvaluationSettings)), row, ground),
+        (solver.tree, car, solver.workspaces, solver.settings, row, ground),
         TREE_STAGES,
     )
 

@@ -29,7 +29,7 @@ RUNGE_KUTTA: Final = 0
 ADAMS_BASHFORTH: Final = 1
 IMPLICIT_EULER: Final = 2
 
-LOOK: Final = 3
+EVALUATE_ONLY: Final = 3
 """No step: accelerations at the state as it is."""
 
 STAGES: Final = 4
@@ -191,7 +191,7 @@ def explicit_step(
     """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree,
     those of its end do after it.
 
-    ``LOOK`` moves nothing. Returns as ``evaluate``.
+    ``EVALUATE_ONLY`` moves nothing. Returns as ``evaluate``.
     """
     failed = 0
     several = integrator == RUNGE_KUTTA or (integrator == ADAMS_BASHFORTH and state.known[0] == 0)
@@ -199,10 +199,10 @@ def explicit_step(
     for k in range(state.increment.shape[0]):
         state.increment[k] = 0.0
     save_start(tree, state)
-    if integrator != LOOK:
+    if integrator != EVALUATE_ONLY:
         write_slopes(tree, state, 0)
     for stage in range(1, count + 1):
-        if integrator != LOOK:
+        if integrator != EVALUATE_ONLY:
             _stage_increment(state, step, stage, count)
             displace_state(tree, state)
         fraction = 0.5 if stage < count - 1 else 1.0
@@ -214,7 +214,7 @@ def explicit_step(
             write_slopes(tree, state, stage)
     for k in range(state.increment.shape[0]):
         state.slopes[LAST, k] = state.slopes[0, k]
-    state.known[0] = 0 if integrator == LOOK else 1
+    state.known[0] = 0 if integrator == EVALUATE_ONLY else 1
     return failed
 
 

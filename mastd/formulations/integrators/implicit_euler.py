@@ -29,6 +29,7 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel, separate_kernel
+from mastd.vehicle.blocks.linear_algebra import invert as invert_matrix
 
 
 class Policy(IntEnum):
@@ -230,37 +231,10 @@ def invert(euler: ImplicitEuler) -> int:
     euler.counts[COUNT.inversions] += 1
     system_matrix(euler)
     n = len(euler.right)
-    rows, order = euler.inverse, euler.order
     for k in range(n):
         for i in range(n):
-            rows[k, i] = euler.matrix[k, i]
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(rows[i, k]) > abs(rows[pivot, k]):
-                pivot = i
-        order[k] = pivot
-        if not abs(rows[pivot, k]) > 0.0:
-            return 1
-        if pivot != k:
-            for i in range(n):
-                rows[k, i], rows[pivot, i] = rows[pivot, i], rows[k, i]
-        factor = 1.0 / rows[k, k]
-        rows[k, k] = 1.0
-        for i in range(n):
-            rows[k, i] *= factor
-        for other in range(n):
-            if other != k:
-                factor = rows[other, k]
-                rows[other, k] = 0.0
-                for i in range(n):
-                    rows[other, i] -= factor * rows[k, i]
-    for k in range(n - 1, -1, -1):
-        pivot = order[k]
-        if pivot != k:
-            for i in range(n):
-                rows[i, k], rows[i, pivot] = rows[i, pivot], rows[i, k]
-    return 0
+            euler.inverse[k, i] = euler.matrix[k, i]
+    return 0 if invert_matrix(euler.inverse, n, euler.order) else 1
 
 
 @fused_kernel

@@ -52,6 +52,8 @@ from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.model.definition import MagicTyre, Model
 from mastd.vehicle.state.arrays import Arrays
 
+ROUND_ROBIN_COLUMNS: Final = 1
+"""Columns that a round robin updates in a step."""
 SINGULAR_STEP: Final = -2
 """What a step returns whose matrix A is singular."""
 
@@ -118,16 +120,15 @@ def implicit_step(
     state: IntegratorState,
     work: PartialJacobianWorkspace,
     policy: int,
-    columns: int,
     ground: FloatArray,
 ) -> int:
     """Take a step; accelerations of its beginning stand in the tree, those of its end do after it.
 
-    ``policy`` is a ``Policy``, ``columns`` the number that a round robin renews. Returns as ``evaluate``, or
+    ``policy`` is a ``Policy``. Returns as ``evaluate``, or
     ``SINGULAR_STEP``.
     """
     failed = 0
-    evaluations = _begin(tree, car, state, work, policy, columns)
+    evaluations = _begin(tree, car, state, work, policy)
     for evaluation in range(evaluations + 1):
         last = evaluation == evaluations
         epsilon = 0.0
@@ -155,7 +156,7 @@ def implicit_step(
 
 @fused_kernel
 def _begin(
-    tree: Tree, car: Arrays, state: IntegratorState, work: PartialJacobianWorkspace, policy: int, columns: int
+    tree: Tree, car: Arrays, state: IntegratorState, work: PartialJacobianWorkspace, policy: int
 ) -> int:
     """Keep the state and its accelerations, and return how many evaluations the due columns take."""
     euler = work.euler
@@ -175,7 +176,7 @@ def _begin(
     for group in range(tree.groups.shape[0]):
         work.quality[group] = tree.quality[group]
         tree.quality[group] = KEEP_CHOICE
-    return 2 * columns_to_update(euler, policy, columns)
+    return 2 * columns_to_update(euler, policy, ROUND_ROBIN_COLUMNS)
 
 
 @fused_kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from mastd.formulations.constraints.evaluate import write_accelerations
 from mastd.formulations.constraints.projection import max_violation_rate
 from mastd.formulations.integrators.explicit import (
     ADAMS_BASHFORTH,
+    EVALUATE_ONLY,
     IMPLICIT_EULER,
-    LOOK,
     RUNGE_KUTTA,
     STAGES,
     IntegratorState,
@@ -58,17 +58,25 @@ BRAKE_STEPS: Final = 2.0
 """Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
 
 
+class TreeSolver(NamedTuple):
+    """How a car's tree is stepped, and the arrays for it."""
+
+    tree: Tree
+    workspaces: Workspaces
+    state: IntegratorState
+    partial: PartialJacobianWorkspace
+    settings: EvaluationSettings
+    step: float
+    """s."""
+    policy: int
+    """``implicit_euler.Policy``."""
+    integrator: int
+
+
 @separate_kernel
 def take_tree_steps(
     car: Arrays,
-    tree: Tree,
-    workspaces: Workspaces,
-    state: IntegratorState,
-    partial: PartialJacobianWorkspace,
-    settings: EvaluationSettings,
-    step: float,
-    policy: int,
-    integrator: int,
+    solver: TreeSolver,
     inputs: FloatArray,
     ground: FloatArray,
     report: FloatArray,
@@ -76,12 +84,16 @@ def take_tree_steps(
     table: FloatArray,
     wrench: FloatArray,
 ) -> None:
-    """Take a step for each row of ``inputs``, as ``stepping.take_steps`` does."""
-    save_start = table.shape[0] == inputs.shape[0]
+    """Take a step for each row of ``inputs``, as ``compiled_step.take_steps`` does."""
+    tree, workspaces, state, settings = solver.tree, solver.workspaces, solver.state, solver.settings
+    integrator, step = solver.integrator, solver.step
+    keep = table.shape[0] == inputs.shape[0]
     for k in range(inputs.shape[0]):
-        take_inputs(tree, car, state, inputs[k], 0.0 if integrator == LOOK else step)
+        take_inputs(tree, car, state, inputs[k], 0.0 if integrator == EVALUATE_ONLY else step)
         if integrator == IMPLICIT_EULER:
-            failed = implicit_step(tree, car, workspaces, settings, state, partial, policy, 1, ground)
+            failed = implicit_step(
+                tree, car, workspaces, settings, state, solver.partial, solver.policy, ground
+            )
         else:
             failed = explicit_step(tree, car, workspaces, settings, state, step, integrator, ground)
         keep_inputs(state, ground)
@@ -89,7 +101,7 @@ def take_tree_steps(
         write_accelerations(tree, car)
         drive_forces(tree, car, workspaces.forces)
         _report(tree, workspaces, failed, report)
-        if save_start:
+        if keep:
             record(car, heights, report, table[k])
     ground_wrench(car, wrench)
     if guided(car):
@@ -126,7 +138,7 @@ class TreeSteps:
         solver: Solver,
         tolerance: float,
     ) -> None:
-        """Make tree, body groups and room; ``tolerance``: largest gap, m.
+        """Build tree, body groups and workspaces; ``tolerance``: largest constraint violation, m.
 
         Raises UsageError, one line each, for a vehicle whose loops cannot be cut or whose constraints are
         redundant.
@@ -137,10 +149,9 @@ class TreeSteps:
         self._groups = body_groups(model, topology)
         self.tree = tree_of(system.layout, topology, self._groups)
         self._subsystems = subsystems_of(model, self.tree)
-        self._workspaces = workspaces_of(self.layout, self.tree, solver)
         width = 2 * len(self.tree.u) + 3 * len(self.tree.spin)
         self._still = system.inputs.row()
-        self._state = IntegratorState(
+        state = IntegratorState(
             q=np.zeros_like(self.tree.q),
             u=np.zeros_like(self.tree.u),
             spin=np.zeros_like(self.tree.spin),
@@ -152,13 +163,18 @@ class TreeSteps:
             known=np.zeros(1, dtype=np.int64),
             failed=np.zeros(1, dtype=np.int64),
         )
-        self._settings = EvaluationSettings(
-            FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_STEPS * step, tolerance
+        self._solver = TreeSolver(
+            tree=self.tree,
+            workspaces=workspaces_of(self.layout, self.tree, solver),
+            state=state,
+            partial=partial_jacobian_workspace(self.tree, self.layout.arrays, model, step),
+            settings=EvaluationSettings(
+                FORMULATION_CODES[solver.formulation], model.gravity, BRAKE_STEPS * step, tolerance
+            ),
+            step=step,
+            policy=int(POLICIES[solver.renews]),
+            integrator=CODES[solver.steps_by],
         )
-        self._step = step
-        self._partial = partial_jacobian_workspace(self.tree, self.layout.arrays, model, step)
-        self._policy = int(POLICIES[solver.renews])
-        self._integrator = CODES[solver.steps_by]
 
     def prepare(self, settled: State, speed: float) -> None:
         """Do nothing: no matrix is made before t = 0."""
@@ -175,36 +191,36 @@ class TreeSteps:
 
     def begin(self, ground: FloatArray) -> None:
         """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
-        if self._state.ground.shape[1] != len(ground):
-            self._state = self._state._replace(ground=np.zeros((2, len(ground))))
+        if self._solver.state.ground.shape[1] != len(ground):
+            state = self._solver.state._replace(ground=np.zeros((2, len(ground))))
+            self._solver = self._solver._replace(state=state)
         row, tree = self._still.copy(), self.tree
         for drive, coordinate in enumerate(tree.drive_rows):
             position = tree.links[tree.link_of[coordinate], LINK.position]
             row[3 * drive : 3 * drive + 2] = tree.q[position], tree.u[coordinate]
         tree.quality[:] = CHOOSE
-        # What the tyres' deflections mean depends on loads, which the first look finds.
+        # What the tyres' deflections mean depends on loads, which the first evaluation finds.
         for _ in range(2):
-            self.look(row, ground)
+            self.evaluate(row, ground)
 
-    def look(self, inputs: FloatArray, ground: FloatArray) -> None:
+    def evaluate(self, inputs: FloatArray, ground: FloatArray) -> None:
         """Close the joints at the state in ``tree`` and write all accelerations there, on a row of inputs."""
         width = TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
-        arguments: list[Any] = [
-            *self.blocks[:-1],
-            LOOK,
+        take_tree_steps(
+            self.layout.arrays,
+            self._solver._replace(integrator=EVALUATE_ONLY),
             inputs[np.newaxis],
             ground,
             np.zeros(REPORT_SIZE),
             np.zeros(len(self.tree.spin)),
             np.zeros((0, width)),
             np.zeros(WRENCHES),
-        ]
-        take_tree_steps(*arguments)
+        )
 
     def take(self, *arguments: FloatArray) -> None:
         """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
         them."""
-        take_tree_steps(*self.blocks, *arguments)
+        take_tree_steps(self.layout.arrays, self._solver, *arguments)
 
     def bind(self, *arguments: FloatArray) -> Bound:
         """Return ``take`` with its arguments, whose contents may change."""
@@ -217,17 +233,7 @@ class TreeSteps:
     @property
     def blocks(self) -> Blocks:
         """What a compiled step is handed of this car; its arrays are the car's own."""
-        return (
-            self.layout.arrays,
-            self.tree,
-            self._workspaces,
-            self._state,
-            self._partial,
-            self._settings,
-            self._step,
-            self._policy,
-            self._integrator,
-        )
+        return self.layout.arrays, self._solver
 
     @property
     def factorisations(self) -> int:
@@ -241,7 +247,7 @@ class TreeSteps:
     @property
     def trouble(self) -> str:
         """What went wrong in the last step, in a line; empty if nothing did."""
-        failed = int(self._state.failed[0])
+        failed = int(self._solver.state.failed[0])
         name = self.layout.model.name
         if failed > len(self._groups):
             subsystem = self._subsystems[failed - len(self._groups) - 1]
@@ -254,7 +260,7 @@ class TreeSteps:
         if failed < 0:
             row = int(np.argmax(np.abs(np.nan_to_num(self.tree.violation))))
             joint = self.layout.model.primitives[self.tree.row_table[row, CUT_ROW.primitive]].joint
-            left = 1e3 * self._workspaces.projection[1]
+            left = 1e3 * self._solver.workspaces.projection[1]
             return f"{name}: '{joint}' does not close any more, {left:.3g} mm are left"
         return ""
 

@@ -33,6 +33,7 @@ from mastd.formulations.methods.sparse_cholesky import (
 )
 from mastd.formulations.tree.arrays import BODY_GROUP, CUT_ROW, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
+from mastd.vehicle.blocks.linear_algebra import lu_factor_pivoted, lu_solve_pivoted
 from mastd.vehicle.state.arrays import Arrays
 
 MIN_PIVOT: Final = 1e-13
@@ -48,10 +49,12 @@ class LagrangeWorkspace(NamedTuple):
     matrix: FloatArray
     """(N, N)."""
     values: FloatArray
-    """(N) right side, then accelerations and the multipliers: Φᵀ times these are the joints' forces,
+    """(N) right-hand side, then accelerations and the multipliers: Φᵀ times these are the joints' forces,
     negative."""
-    sizes: FloatArray
-    """(N) largest entries of the columns."""
+    pivots: IntArray
+    """(N) rows exchanged."""
+    min_pivots: FloatArray
+    """(N) sizes that pivots must exceed."""
 
 
 def lagrange_workspace(tree: Tree) -> LagrangeWorkspace:
@@ -59,7 +62,12 @@ def lagrange_workspace(tree: Tree) -> LagrangeWorkspace:
     equation = free_equations(tree)
     size = int(np.count_nonzero(equation >= 0)) + len(tree.bias)
     return LagrangeWorkspace(
-        free_columns(tree, equation), equation, np.zeros((size, size)), np.zeros(size), np.zeros(size)
+        columns=free_columns(tree, equation),
+        equation=equation,
+        matrix=np.zeros((size, size)),
+        values=np.zeros(size),
+        pivots=np.zeros(size, dtype=np.int64),
+        min_pivots=np.zeros(size),
     )
 
 
@@ -88,7 +96,7 @@ def solve_lagrange(tree: Tree, car: Arrays, work: LagrangeWorkspace) -> int:
             if work.equation[coordinate] >= 0:
                 matrix[free + r, work.equation[coordinate]] = tree.phi[r, coordinate]
                 matrix[work.equation[coordinate], free + r] = tree.phi[r, coordinate]
-    failed = _solve_dense(matrix, values, work.sizes)
+    failed = _solve_dense(work)
     if failed > free:
         return 1 + group_of_row(tree, failed - 1 - free)
     for k in range(work.equation.shape[0]):
@@ -109,44 +117,21 @@ def group_of_row(tree: Tree, row: int) -> int:
 
 
 @merged_kernel
-def _solve_dense(matrix: FloatArray, values: FloatArray, sizes: FloatArray) -> int:
-    """Replace ``values`` by the solution for them as right side; return 0, or 1 + the column without a
-    pivot."""
+def _solve_dense(work: LagrangeWorkspace) -> int:
+    """Replace the right-hand side by the solution; return 0, or 1 + the column without a pivot."""
+    matrix, values, sizes = work.matrix, work.values, work.min_pivots
     n = values.shape[0]
     for j in range(n):
         sizes[j] = 0.0
     for i in range(n):
         for j in range(n):
             sizes[j] = max(sizes[j], abs(matrix[i, j]))
-    for step in range(n):
-        chosen = step
-        for i in range(step + 1, n):
-            if abs(matrix[i, step]) > abs(matrix[chosen, step]):
-                chosen = i
-        if chosen != step:
-            for k in range(step, n):
-                held = matrix[step, k]
-                matrix[step, k] = matrix[chosen, k]
-                matrix[chosen, k] = held
-            held = values[step]
-            values[step] = values[chosen]
-            values[chosen] = held
-        pivot = matrix[step, step]
-        if not abs(pivot) > MIN_PIVOT * sizes[step]:
-            return 1 + step
-        inverse = 1.0 / pivot
-        matrix[step, step] = inverse
-        for i in range(step + 1, n):
-            ratio = matrix[i, step] * inverse
-            for k in range(step + 1, n):
-                matrix[i, k] -= ratio * matrix[step, k]
-            values[i] -= ratio * values[step]
-    for i in range(n - 1, -1, -1):
-        value = values[i]
-        for k in range(i + 1, n):
-            value -= matrix[i, k] * values[k]
-        values[i] = value * matrix[i, i]
-    return 0
+    for j in range(n):
+        sizes[j] *= MIN_PIVOT
+    failed = lu_factor_pivoted(matrix, n, work.pivots, sizes, False)
+    if failed == 0:
+        lu_solve_pivoted(matrix, n, work.pivots, values)
+    return failed
 
 
 class ReducedWorkspace(NamedTuple):

@@ -4,53 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from mastd.arrays import FloatArray
 from mastd.formulations.subsystem.workspace import COMPOSITE, COMPOSITE_SIZE, SUBSYSTEM, SubsystemWorkspace
 from mastd.formulations.tree.arrays import Tree
 from mastd.kernel import fused_kernel
 
 MIN_PIVOT: Final = 1e-9
 """Of the largest pivot: below it equations depend on each other."""
-
-
-@fused_kernel
-def solved(block: FloatArray, size: int, width: int) -> bool:
-    """Solve A X = R in place by LU with pivots chosen by rows, ``block`` (size, width) being [A R].
-
-    Returns whether there is a solution. Zeros below a pivot cost nothing.
-    """
-    largest = 0.0
-    for k in range(size):
-        best = k
-        for i in range(k + 1, size):
-            if abs(block[i, k]) > abs(block[best, k]):
-                best = i
-        if best != k:
-            for j in range(k, width):
-                held = block[k, j]
-                block[k, j] = block[best, j]
-                block[best, j] = held
-        pivot = abs(block[k, k])
-        largest = max(largest, pivot)
-        if not pivot > MIN_PIVOT * largest:
-            return False
-        inverse = 1.0 / block[k, k]
-        block[k, k] = inverse
-        for i in range(k + 1, size):
-            if block[i, k] != 0.0:
-                factor = block[i, k] * inverse
-                for j in range(k + 1, width):
-                    block[i, j] -= factor * block[k, j]
-    for back in range(size):
-        k = size - 1 - back
-        for i in range(k + 1, size):
-            if block[k, i] != 0.0:
-                factor = block[k, i]
-                for j in range(size, width):
-                    block[k, j] -= factor * block[i, j]
-        for j in range(size, width):
-            block[k, j] *= block[k, k]
-    return True
 
 
 @fused_kernel

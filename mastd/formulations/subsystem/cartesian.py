@@ -15,10 +15,10 @@ Corrections to the paper. (16): ÿ_0i = Ψ_z⁻¹ (γ̂ − Ψ_θ θ̈) ≡ N θ
 from __future__ import annotations
 
 from mastd.formulations.subsystem.algebra import (
+    MIN_PIVOT,
     add_to_lower,
     independent_accelerations,
     reduce_to_base,
-    solved,
     state_inertia,
 )
 from mastd.formulations.subsystem.workspace import COMPOSITE, SUBSYSTEM, SubsystemWorkspace
@@ -26,6 +26,7 @@ from mastd.formulations.tree.arrays import CUT_ROW, LINK, Tree
 from mastd.formulations.tree.recursion import UNIVERSAL
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.blocks.fields import CONSTRAINT
+from mastd.vehicle.blocks.linear_algebra import solve_augmented
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, symmetric_times
 from mastd.vehicle.state.arrays import Arrays
 
@@ -77,7 +78,7 @@ def null_space(work: SubsystemWorkspace, s: int) -> bool:
         work.table[s, SUBSYSTEM.free],
         work.table[s, SUBSYSTEM.first_solution],
     )
-    if not solved(work.block, size, size + frees + 1):
+    if not solve_augmented(work.block, size, size + frees + 1, MIN_PIVOT):
         return False
     for i in range(size):
         for k in range(frees + 1):

@@ -11,7 +11,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.formulations.constraints.partition import acceleration_terms
 from mastd.formulations.constraints.projection import displace_link
-from mastd.formulations.integrators.explicit import LOOK
+from mastd.formulations.integrators.explicit import EVALUATE_ONLY
 from mastd.formulations.integrators.stepper import TreeSteps, take_tree_steps
 from mastd.formulations.subsystem.solve import solve_subsystems
 from mastd.formulations.subsystem.workspace import SubsystemWorkspace
@@ -81,7 +81,7 @@ class Car:
         for steps in self._ways.values():
             steps.tree.q[:], steps.tree.u[:] = places, rates
             steps.tree.spin[:] = [SPEED / wheel.tyre.rolling_radius for wheel in self.model.wheels]
-            steps.look(self._inputs, self._ground)
+            steps.evaluate(self._inputs, self._ground)
             if steps.trouble:
                 raise ArithmeticError(f"{steps.trouble}, in random state {seed}")
 
@@ -93,10 +93,11 @@ class Car:
         """Return the processor time of an evaluation in µs: joints closed, forces, accelerations, and the
         forces of the drives."""
         steps = self._ways[way]
+        car, solver = steps.blocks
         wheels, drives = len(steps.tree.spin), len(steps.tree.drive_rows)
         arguments = (
-            *steps.blocks[:-1],
-            LOOK,
+            car,
+            solver._replace(integrator=EVALUATE_ONLY),
             np.tile(self._inputs, (_REPEATS, 1)),
             self._ground,
             np.zeros(REPORT_SIZE),
@@ -109,8 +110,8 @@ class Car:
     def solution_time(self, way: str) -> float:
         """Return the processor time in µs of what the subsystems' coordinates differ in: from forces to
         accelerations."""
-        car, tree, workspaces = self._ways[way].blocks[:3]
-        return _timed(_solve_often, (tree, car, workspaces.subsystem, _REPEATS))
+        car, solver = self._ways[way].blocks
+        return _timed(_solve_often, (solver.tree, car, solver.workspaces.subsystem, _REPEATS))
 
 
 def _timed(kernel: Callable[..., object], arguments: tuple[object, ...]) -> float:
@@ -121,9 +122,9 @@ def _timed(kernel: Callable[..., object], arguments: tuple[object, ...]) -> floa
 
 
 @separate_kernel
-def _solve_often(tree: Tree, car: Arrays, room: SubsystemWorkspace, times: int) -> int:
+def _solve_often(tree: Tree, car: Arrays, work: SubsystemWorkspace, times: int) -> int:
     failed = 0
     for _ in range(times):
         acceleration_terms(tree)
-        failed += solve_subsystems(tree, car, room)
+        failed += solve_subsystems(tree, car, work)
     return failed

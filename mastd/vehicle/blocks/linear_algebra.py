@@ -79,6 +79,81 @@ def lu_solve_pivoted(lu: FloatArray, n: int, pivots: IntArray, x: FloatArray) ->
 
 
 @fused_kernel
+def solve_augmented(block: FloatArray, n: int, width: int, min_pivot: float) -> bool:
+    """Solve A X = R in place by LU with row exchange, ``block`` (n, width) being [A R].
+
+    Returns whether each pivot exceeded ``min_pivot`` of the largest one so far. Zeros cost nothing.
+    """
+    largest = 0.0
+    for k in range(n):
+        chosen = k
+        for i in range(k + 1, n):
+            if abs(block[i, k]) > abs(block[chosen, k]):
+                chosen = i
+        if chosen != k:
+            for j in range(k, width):
+                held = block[k, j]
+                block[k, j] = block[chosen, j]
+                block[chosen, j] = held
+        pivot = abs(block[k, k])
+        largest = max(largest, pivot)
+        if not pivot > min_pivot * largest:
+            return False
+        inverse = 1.0 / block[k, k]
+        block[k, k] = inverse
+        for i in range(k + 1, n):
+            if block[i, k] != 0.0:
+                factor = block[i, k] * inverse
+                for j in range(k + 1, width):
+                    block[i, j] -= factor * block[k, j]
+    for back in range(n):
+        k = n - 1 - back
+        for i in range(k + 1, n):
+            if block[k, i] != 0.0:
+                factor = block[k, i]
+                for j in range(n, width):
+                    block[k, j] -= factor * block[i, j]
+        for j in range(n, width):
+            block[k, j] *= block[k, k]
+    return True
+
+
+@fused_kernel
+def invert(a: FloatArray, n: int, pivots: IntArray) -> bool:
+    """Replace ``a`` (n, n) by its inverse, by Gauss–Jordan elimination with row exchange.
+
+    ``pivots`` (n) is scratch. Returns whether there is one.
+    """
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[pivot, k]):
+                pivot = i
+        pivots[k] = pivot
+        if not abs(a[pivot, k]) > 0.0:
+            return False
+        if pivot != k:
+            for i in range(n):
+                a[k, i], a[pivot, i] = a[pivot, i], a[k, i]
+        factor = 1.0 / a[k, k]
+        a[k, k] = 1.0
+        for i in range(n):
+            a[k, i] *= factor
+        for other in range(n):
+            if other != k:
+                factor = a[other, k]
+                a[other, k] = 0.0
+                for i in range(n):
+                    a[other, i] -= factor * a[k, i]
+    for k in range(n - 1, -1, -1):
+        pivot = pivots[k]
+        if pivot != k:
+            for i in range(n):
+                a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
+    return True
+
+
+@fused_kernel
 def ldlt_solve(a: FloatArray, n: int, x: FloatArray) -> None:
     """Replace the right-hand side ``x`` (n) by the solution of the symmetric A x = b, by LDLᵀ.
 

@@ -114,7 +114,7 @@ class _Equations:
         row = self._manoeuvre.controls(np.array([time])).rows(self._model)[0]
         # The first look finds the loads, by which Magic Formula tyres know what their deflections mean.
         for _ in range(2 if np.any(tree.deflection) else 1):
-            self._steps.look(row, self._ground)
+            self._steps.evaluate(row, self._ground)
 
 
 def _turn_rate(turn: FloatArray, omega: FloatArray) -> FloatArray:

@@ -76,7 +76,7 @@ def move_anywhere(car: TreeCar, seed: int) -> None:
     for wheel, entry in enumerate(model.wheels):
         tree.spin[wheel] = 9.0 / entry.tyre.rolling_radius + random.standard_normal()
     tree.quality[:] = np.inf  # so that independent coordinates are chosen here
-    car.steps.look(inputs, Ground.flat().parameters)
+    car.steps.evaluate(inputs, Ground.flat().parameters)
     assert not car.steps.trouble
     tree.udot[car.free] = np.nan
 

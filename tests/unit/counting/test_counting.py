@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from mastd.counting import number as counted
-from mastd.counting.number import Counted, CountedArray, CountedComplex, counting, plain
+from mastd.counting.number import Counted, CountedArray, CountedComplex, Operations, counting, plain
 from mastd.counting.operations import all_operations, operations
-from mastd.counting.tally import Operations, Tally, counting_kernels, innermost, total
+from mastd.counting.tally import Tally, counting_kernels, innermost, total
 from mastd.counting.work import Extent, work_of
 from mastd.errors import UsageError
 from mastd.formulations.tree import recursion

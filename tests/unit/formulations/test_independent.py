@@ -147,7 +147,7 @@ def _vehicle(name: str) -> tuple[Tree, Arrays]:
             own = slice(int(line[LINK.position]), int(line[LINK.position] + line[LINK.coordinates]))
             tree.q[own] += rng.normal(0.0, 0.02, int(line[LINK.coordinates]))
     drives = np.tile([0.02, 0.0, 0.5], (len(model.drives), 1))
-    steps.look(InputLayout.of(model).row(drive=drives), ground)
+    steps.evaluate(InputLayout.of(model).row(drive=drives), ground)
     assert not steps.trouble
     tree.residual[:] = rng.normal(0.0, 1000.0, tree.residual.shape)
     tree.bias[:] = rng.normal(0.0, 10.0, tree.bias.shape)

@@ -26,9 +26,8 @@ def under_way(
     """Return a vehicle that rolls at 60 km/h, and its integrator."""
     simulation = Simulation(find(name), step=step, solver=Solver("partial-jacobian", policy=policy))
     simulation.start(SPEED)
-    workspaces = [block for block in simulation.stepper.blocks if isinstance(block, PartialJacobianWorkspace)]
-    assert len(workspaces) == 1
-    return simulation, workspaces[0]
+    _, solver = simulation.stepper.blocks
+    return simulation, solver.partial
 
 
 def straight(simulation: Simulation, steps: int) -> FloatArray:

@@ -11,10 +11,11 @@ import pytest
 from mastd.commands import reproduce
 from mastd.counting import number
 from mastd.counting.number import counting_array
-from mastd.formulations.subsystem.algebra import solved
+from mastd.formulations.subsystem.algebra import MIN_PIVOT
 from mastd.reproduce.song_kim.car import Car
 from mastd.reproduce.song_kim.operations import full_elimination
 from mastd.reproduce.song_kim.tables import AXLES, OFF_LINE, axle_items
+from mastd.vehicle.blocks.linear_algebra import solve_augmented
 from mastd.vehicle.model.library import find
 
 
@@ -22,12 +23,12 @@ from mastd.vehicle.model.library import find
 def test_the_formula_of_a_full_elimination_counts_the_kernel_on_a_full_matrix(size: int, sides: int) -> None:
     block = counting_array(np.random.default_rng(2).standard_normal((size, size + sides)))
     before = list(number.tally)
-    assert solved.py_func(block, size, size + sides)  # type: ignore[attr-defined]
+    assert solve_augmented.py_func(block, size, size + sides, MIN_PIVOT)  # type: ignore[attr-defined]
     done = [now - then for now, then in zip(number.tally, before, strict=True)]
     comparisons = size  # each pivot is compared with a share of the largest
     expected = full_elimination(size, sides)
-    multiplied = done[number.MULTIPLICATIONS] + done[number.DIVISIONS] - comparisons
-    assert (multiplied, done[number.ADDITIONS]) == (expected.multiplications, expected.additions)
+    multiplied = done[number.KIND.multiplications] + done[number.KIND.divisions] - comparisons
+    assert (multiplied, done[number.KIND.additions]) == (expected.multiplications, expected.additions)
 
 
 def test_times_off_a_line_over_axles_are_not_within() -> None:
