@@ -57,9 +57,3 @@ class MotionLog:
     def close(self) -> None:
         """Write what is still buffered and close the file."""
         self._file.close()
-
-
-def read_motion(path: Path) -> FloatArray:
-    """Return the rows of a motion log, (rows, 19): time in s, pose, Euler rates, acceleration of C."""
-    values = np.fromfile(path, dtype="<f8")
-    return values[: values.size // _COLUMNS * _COLUMNS].reshape(-1, _COLUMNS)

@@ -58,16 +58,6 @@ def total(stages: Mapping[str, Operations]) -> Operations:
     return reduce(Operations.plus, stages.values(), NONE)
 
 
-def innermost(stages: Mapping[str, Operations], within: str = "") -> dict[str, Operations]:
-    """Return the operations by the last name of each path, of paths that begin with ``within``."""
-    found: dict[str, Operations] = {}
-    for path, part in stages.items():
-        if not within or path.split("/")[0] == within:
-            name = path.split("/")[-1]
-            found[name] = found.get(name, NONE).plus(part)
-    return found
-
-
 @contextmanager
 def counting_kernels(stages: Mapping[str, tuple[Kernel, ...]]) -> Iterator[Tally]:
     """Make the kernels of this process ready for counted numbers, and those of stages tell when they begin.

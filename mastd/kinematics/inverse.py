@@ -101,26 +101,3 @@ def link_lengths_batch(
     """``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
     for row in range(poses.shape[0]):
         link_lengths(legs, poses[row], lengths[row])
-
-
-@fused_kernel
-def link_motion_batch(
-    legs: Legs,
-    poses: FloatArray,
-    rates: FloatArray,
-    accelerations: FloatArray,
-    lengths: FloatArray,
-    length_rates: FloatArray,
-    length_accelerations: FloatArray,
-) -> None:
-    """``link_motion`` of each row: poses, rates, accelerations (m, 6) → three arrays (m, n)."""
-    for row in range(poses.shape[0]):
-        link_motion(
-            legs,
-            poses[row],
-            rates[row],
-            accelerations[row],
-            lengths[row],
-            length_rates[row],
-            length_accelerations[row],
-        )

@@ -112,11 +112,6 @@ class FaultLatch:
         self.stopped = False
         self.active.clear()
 
-    @property
-    def mask(self) -> int:
-        """Codes active now, one bit each."""
-        return bits(*self.active)
-
     def _is_new(self, fault: Fault) -> bool:
         active = self.active.get(fault.code)
         return active is None or fault.action > active.action

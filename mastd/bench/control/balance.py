@@ -12,7 +12,7 @@ import numpy as np
 
 from mastd.bench.control.cases import FULL_FORCE, PATIENT_GUARD
 from mastd.bench.control.figures import axis_figures
-from mastd.bench.control.plays import Played, play
+from mastd.bench.control.plays import BenchPlant, Played, play
 from mastd.bench.control.profiles import read_profile, sine, standing
 from mastd.bench.control.results import Job, Result
 from mastd.bench.control.truth import hidden_truth, with_offset
@@ -43,7 +43,7 @@ def play_balance(job: Job, place: Path) -> Result:
         house = Variant(FULL_FORCE, BALANCE[job.axis]).installation(Path(scratch))
         profile = read_profile(standing(STANDS))
         truth = with_offset(hidden_truth(house.table, profile.payload, job.seed), LINK, OFFSET)
-        played = play(profile, truth, job.seed, on=house, settle=0.0)
+        played = play(profile, BenchPlant(truth, job.seed), on=house, settle=0.0)
     if not len(played.frames):
         return Result({}, played.cause, played.indicated)
     return Result(_standing_figures(played, len(house.table.links)), played.cause, played.indicated)
@@ -72,7 +72,7 @@ def play_sine(job: Job, place: Path) -> Result:
         if job.group.endswith("identified"):
             house = replace(house, identified=identified_as(place, job.seed))
         truth = hidden_truth(house.table, profile.payload, job.seed)
-        played = play(profile, truth, job.seed, on=house)
+        played = play(profile, BenchPlant(truth, job.seed), on=house)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     figures = axis_figures(played, ("heave",), frequency)["heave"]

@@ -7,7 +7,7 @@ is compared where it belongs together: the command of cycle k is answered by ste
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, cast, runtime_checkable
@@ -139,11 +139,6 @@ class Played:
         return self.truth[:, :6]
 
     @property
-    def asked_pose(self) -> FloatArray:
-        """Pose of C asked for (k, 6)."""
-        return self.asked_motion[:, :6]
-
-    @property
     def achieved(self) -> FloatArray:
         """True acceleration at the judged point (k, 6) in m/s² and rad/s²."""
         return _acceleration_at(self.truth[:, :TRUE_MOTION], self.point)
@@ -258,25 +253,33 @@ def installation(daemon: DaemonSettings | None = None, table: str = "table") -> 
     return read if daemon is None else replace(read, daemon=daemon)
 
 
+@dataclass(frozen=True)
+class BenchPlant:
+    """The plant of one run."""
+
+    truth: TableTruth
+    seed: int
+    """Of its sensors' noise."""
+    faults: tuple[str, ...] = ()
+    """As of ``hil-sim``, at plant times."""
+    table: Path | None = None
+    """Its settings where they are not the daemon's."""
+
+
 def play(
     profile: ProfileSettings,
-    truth: TableTruth,
-    seed: int,
+    plant: BenchPlant,
     *,
     on: Installation | None = None,
     streamed: Streamed | None = None,
-    faults: Sequence[str] = (),
-    plant_table: Path | None = None,
     settle: float = 1.0,
     made: Callable[[Installation], Cycle] = Installation.bare_cycle,
 ) -> Played:
-    """Play a profile once on a plant that is as ``truth`` says and whose sensors' noise has ``seed``.
+    """Run a profile once on a simulated plant.
 
     ``on`` says, too, what was identified; ``streamed``: the motion comes as it is made, with or without
-    derivatives; ``faults`` as of ``hil-sim``, at plant times; ``plant_table``: settings of the plant where
-    they are not the daemon's; ``settle``: s that the raised table stands before the profile begins. Raises
-    UsageError where the installed plant does not tell its true motion, and what making the profile ready
-    raises.
+    derivatives; ``settle``: s that the raised table is at rest before the profile begins. Raises UsageError
+    where the installed plant does not report its true motion, and what making the profile ready raises.
     """
     house = on or installation()
     period = house.daemon.period_ns * 1e-9
@@ -288,17 +291,17 @@ def play(
     cycle.load(ready if streamed is None else _as_stream(ready, streamed, period))
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as directory:
         request = PlantRequest(
-            plant_table or house.table_path,
-            truth.write(Path(directory) / "truth.yaml"),
+            plant.table or house.table_path,
+            plant.truth.write(Path(directory) / "truth.yaml"),
             mode="lockstep",
             period_ns=house.daemon.period_ns,
-            seed=seed,
-            faults=tuple(faults),
+            seed=plant.seed,
+            faults=plant.faults,
         )
-        plant = find_provider().open(request)
-    if not isinstance(plant, ObservedPlant):
-        raise UsageError(f"the plant {plant.name} does not tell its true motion, which this bench needs")
-    link = _ObservedLink(plant, house, cycle)
+        opened = find_provider().open(request)
+    if not isinstance(opened, ObservedPlant):
+        raise UsageError(f"the plant {opened.name} does not report its true motion, which this bench needs")
+    link = _ObservedLink(opened, house, cycle)
     script = _Script(cycle, round(settle * 1e9))
     events = _run(house, cycle, link, script)
     point = np.array(house.table.control_point if profile.point == "T" else (0.0, 0.0, 0.0))

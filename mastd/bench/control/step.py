@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from mastd.bench.control.plays import installation, play
+from mastd.bench.control.plays import BenchPlant, installation, play
 from mastd.bench.control.profiles import noise, read_profile
 from mastd.bench.control.truth import hidden_truth
 from mastd.bench.registry import Figure, bench, figure
@@ -56,5 +56,6 @@ def step() -> dict[str, Figure]:
 
     house = installation()
     profile = read_profile(noise("heave"))
-    play(profile, hidden_truth(house.table, profile.payload, 1), 1, on=house, made=made)
+    plant = BenchPlant(hidden_truth(house.table, profile.payload, 1), 1)
+    play(profile, plant, on=house, made=made)
     return {"control.step.us": figure(np.array(cycles[0].times) * 1e-3, "us")}

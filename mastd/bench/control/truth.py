@@ -145,30 +145,6 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
     return TableTruth(tuple(actuators), true_payload)
 
 
-def nominal_truth(table: TableSettings, payload: Payload) -> TableTruth:
-    """Return a table that is what its settings say."""
-    friction = table.actuator.friction
-    carried = None
-    if isinstance(payload, RigidPayload):
-        carried = PayloadTruth(payload.mass, payload.centre_of_gravity, payload.inertia)
-    return TableTruth(
-        tuple(
-            ActuatorTruth(
-                link.name,
-                table.valve.rated_flow,
-                table.actuator.bulk_modulus,
-                friction.coulomb,
-                friction.breakaway,
-                friction.viscous,
-                table.valve.delay,
-                table.valve.overlap,
-            )
-            for link in table.links
-        ),
-        carried,
-    )
-
-
 def with_offset(truth: TableTruth, link: int, offset: float) -> TableTruth:
     """Return the truth with ``offset`` (m) in the transducer of one link, counted from 0."""
     actuators = list(truth.actuators)

@@ -19,7 +19,7 @@ from mastd.bench.control.figures import axis_figures, motion_figures, response_f
 from mastd.bench.control.identify import errors, identify
 from mastd.bench.control.iterate import frequency_matrix_of, iterated, responses_of
 from mastd.bench.control.known import known_to_accuracy
-from mastd.bench.control.plays import Played, play
+from mastd.bench.control.plays import BenchPlant, Played, play
 from mastd.bench.control.profiles import PAYLOAD, VEHICLE, matrix_noise, noise, read_profile, wide_noise
 from mastd.bench.control.results import Job, Result
 from mastd.bench.control.truth import TableTruth, hidden_truth
@@ -67,7 +67,7 @@ def find_out(job: Job, place: Path) -> Result:
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = CASES["first"].variant.installation(Path(scratch))
         truth = hidden_truth(house.table, profile.payload, job.seed)
-        played = play(profile, truth, job.seed, on=house)
+        played = play(profile, BenchPlant(truth, job.seed), on=house)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     found = identify(played, house.table, profile.payload)
@@ -179,18 +179,11 @@ def _play_settings(case: Case, profile: ProfileSettings, seed: int, place: Path,
         if case.plant_variant is not None:
             (Path(scratch) / "plant").mkdir()
             plant_table = case.plant_variant.installation(Path(scratch) / "plant").table_path
-        return play(
-            profile,
-            truth,
-            noise_seed,
-            on=house,
-            streamed=case.streamed,
-            faults=[
-                f"{name}@{BEGINS_AT + at} s" + (f":{value}" if value else "")
-                for name, at, value in case.faults
-            ],
-            plant_table=plant_table,
+        faults = tuple(
+            f"{name}@{BEGINS_AT + at} s" + (f":{value}" if value else "") for name, at, value in case.faults
         )
+        plant = BenchPlant(truth, noise_seed, faults, plant_table)
+        return play(profile, plant, on=house, streamed=case.streamed)
 
 
 def _known(

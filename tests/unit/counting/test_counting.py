@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from mastd.counting import number as counted
 from mastd.counting.number import Counted, CountedArray, CountedComplex, Operations, counting, plain
 from mastd.counting.operations import all_operations, operations
-from mastd.counting.tally import Tally, counting_kernels, innermost, total
+from mastd.counting.tally import NONE, Tally, counting_kernels, total
 from mastd.counting.work import Extent, work_of
 from mastd.errors import UsageError
 from mastd.formulations.tree import recursion
@@ -51,6 +52,16 @@ def equations(name: str) -> list[list[float]]:
     model = find(name)
     system, state, inputs = System(model), anywhere(model, 1), any_inputs(model, 1)
     return [system.residual(state, inputs).tolist(), system.constraints(state)[2].tolist()]
+
+
+def innermost(stages: Mapping[str, Operations], within: str = "") -> dict[str, Operations]:
+    """Return the operations by the last name of each path, of paths that begin with ``within``."""
+    found: dict[str, Operations] = {}
+    for path, part in stages.items():
+        if not within or path.split("/")[0] == within:
+            name = path.split("/")[-1]
+            found[name] = found.get(name, NONE).plus(part)
+    return found
 
 
 @pytest.mark.alone

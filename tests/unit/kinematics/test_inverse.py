@@ -17,7 +17,7 @@ from mastd.errors import KinematicsError
 from mastd.kinematics import rotation
 from mastd.kinematics.control_point import motion_at_point, motion_of_centre, pose_at_point, pose_of_centre
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.inverse import link_motion, link_motion_batch
+from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
@@ -99,14 +99,6 @@ def test_length_rates_and_accelerations_are_derivatives_of_the_lengths(geometry:
     _, rates, accelerations = motion_of(geometry, np.array([pose, rate, acceleration]))
     assert np.abs(rates - first).max() < 1e-9
     assert np.abs(accelerations - second).max() < 1e-7
-
-
-def test_batch_of_motions_is_the_single_one_row_by_row(geometry: Geometry) -> None:
-    states = np.random.default_rng(3).normal(0, 0.1, (3, 5, 6))
-    results = np.empty((3, 5, geometry.links))
-    link_motion_batch(geometry.legs, *states, *results)
-    for row in range(5):
-        assert np.abs(results[:, row] - np.array(motion_of(geometry, states[:, row]))).max() < 1e-14
 
 
 @pytest.mark.parametrize("seed", range(5))
