@@ -4,7 +4,7 @@ The tables cover kinematics, mass matrix and forces, and the independent velocit
 the paper names only the means: LU of the n + m equations for Lagrange multipliers; Cholesky of the doubly
 bordered block-diagonal matrix for independent coordinates. For coordinate partitioning and reduced Lagrange
 multipliers it prints nothing but totals. Products of matrices and solutions are counted here by the textbook:
-divisions count as multiplications, square roots do not. How much of the matrices of these two is looked at
+divisions count as multiplications, square roots do not. How much of the matrices of these two is inspected
 is the choice of ``Extent``; the paper does not tell.
 
 Coordinates that are prescribed (driven, or held) take part in the kinematics and in nothing else. Rows of

@@ -30,7 +30,7 @@ from mastd.vehicle.tyres.ground_contact import sample_ground
 Kernel = Callable[..., Any]
 Kernels = Mapping[str, tuple[Kernel, ...]]
 
-_LOOK: Final[Kernels] = {
+_EVALUATION: Final[Kernels] = {
     "frames": (
         frames.attitudes,
         frames.choose_frame,
@@ -58,19 +58,19 @@ _LOOK: Final[Kernels] = {
 """Of what all solvers share."""
 
 NEWTON_STAGES: Final[Kernels] = {
-    **_LOOK,
+    **_EVALUATION,
     "prediction": (generalized_alpha.predict,),
     "matrices": (full_jacobian.evaluate_jacobian,),
     "factors": (full_jacobian.factorise,),
-    "right sides": (residual.collect_rhs, residual.constraint_rhs),
+    "right-hand sides": (residual.collect_rhs, residual.constraint_rhs),
     "substitution": (full_jacobian.substitute_full, chord_jacobian.substitute_chord),
     "correction": (newton.correct, newton.correct_free),
 }
 """Of a step of ``chassis`` and ``inertial``."""
 
-CLOSING: Final = "closing"
+CONSTRAINTS: Final = "constraints"
 """Outer stages of an evaluation over the tree: cut joints closed, and rates with them;"""
-LOOK: Final = "look"
+EVALUATION: Final = "evaluation"
 """the shared kernels' forces;"""
 SOLVE: Final = "solve"
 """the accelerations of the formulation."""
@@ -80,9 +80,9 @@ COLUMNS: Final = "columns"
 """Outer stage of implicit Euler: evaluations for new columns of its Jacobian."""
 
 TREE_STAGES: Final[Kernels] = {
-    **_LOOK,
-    CLOSING: (projection.project_positions, projection.project_velocities),
-    LOOK: (evaluate.evaluate_forces,),
+    **_EVALUATION,
+    CONSTRAINTS: (projection.project_positions, projection.project_velocities),
+    EVALUATION: (evaluate.evaluate_forces,),
     SOLVE: (dispatch.solve,),
     EXCHANGE: (
         evaluate.write_positions,

@@ -1,6 +1,7 @@
 """Operations by stages: a stage lasts as long as one of its kernels, run as a plain function, is at work.
 
-Stages lie within others: ``closing/Φ_q`` is what the kernels of Φ_q do while those of closing are at work.
+Stages lie within others: ``constraints/Φ_q`` is what the kernels of Φ_q do
+while those of the constraints are at work.
 """
 
 from __future__ import annotations

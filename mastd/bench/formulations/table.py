@@ -1,4 +1,4 @@
-"""The figures of ``mastd.bench.formulations.bench`` as tables in Markdown, measured afresh.
+"""The figures of ``mastd.bench.formulations.bench`` as tables in Markdown, measured again.
 
 ``python -m mastd.bench.formulations.table [VEHICLE …]`` writes one table for each vehicle.
 """

@@ -21,7 +21,7 @@ from mastd.vehicle.state.arrays import Arrays
 
 
 class DriveForceWorkspace(NamedTuple):
-    """Room of the forces."""
+    """Workspace of the forces."""
 
     unbalanced: FloatArray
     """(n) e."""
@@ -30,7 +30,7 @@ class DriveForceWorkspace(NamedTuple):
 
     @classmethod
     def of(cls, tree: Tree) -> DriveForceWorkspace:
-        """Return empty room for a tree."""
+        """Return an empty workspace for a tree."""
         return cls(np.zeros(len(tree.u)), np.zeros(len(tree.row_table)))
 
 

@@ -1,7 +1,7 @@
 """Between the tree and the blocks of the car: what moves goes there, forces and constraint rows come back.
 
 All joints, forces and tyres are those of ``mastd.vehicle``: they are evaluated by ``stepping.evaluate`` at a
-state that has the accelerations γ, so that out-of-balance forces and second derivatives of the gaps are those
+state that has the accelerations γ, so that residual forces and second derivatives of the violations are those
 of ``udot`` = 0.
 
 The deflections of Magic Formula tyres are states of the equations here: with a rate of ``DERIVATIVE_RATE`` a
@@ -157,7 +157,7 @@ def assemble_jacobian(tree: Tree, car: Arrays) -> None:
 
 @separate_kernel
 def evaluate_positions(tree: Tree, car: Arrays) -> float:
-    """Place all links for ``q`` and return the largest gap of the cut joints, m."""
+    """Place all links for ``q`` and return the largest violation of the cut joints, m."""
     forward_kinematics(tree)
     write_positions(tree, car)
     choose_frame(car, False)
@@ -186,13 +186,13 @@ def evaluate_jacobian(tree: Tree, car: Arrays) -> None:
 def evaluate_forces(
     tree: Tree,
     car: Arrays,
-    fresh: FullJacobian,
+    matrices: FullJacobian,
     inputs: FloatArray,
     ground: FloatArray,
     gravity: float,
     brake_time: float,
 ) -> None:
-    """Write γ, out-of-balance forces and second derivatives of the gaps, after ``evaluate_jacobian``.
+    """Write γ, residual forces and second derivatives of the violations, after ``evaluate_jacobian``.
 
     ``brake_time``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
     """
@@ -204,14 +204,24 @@ def evaluate_forces(
     write_velocities(tree, car)
     nothing = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
     evaluate(
-        car, fresh, nothing, inputs, ground, gravity, False, False, False, (brake_time, DERIVATIVE_RATE), True
+        car,
+        matrices,
+        nothing,
+        inputs,
+        ground,
+        gravity,
+        False,
+        False,
+        False,
+        (brake_time, DERIVATIVE_RATE),
+        True,
     )
     read_forces(tree, car)
 
 
 @merged_kernel
 def read_forces(tree: Tree, car: Arrays) -> None:
-    """Take out-of-balance forces, second derivatives of the gaps, and the wheels' rates from the car."""
+    """Take residual forces, second derivatives of the violations, and the wheels' rates from the car."""
     for i in range(tree.links.shape[0]):
         slot, lane = tree.links[i, LINK.slot], tree.links[i, LINK.lane]
         for k in range(6):

@@ -18,9 +18,9 @@ from mastd.formulations.tree.arrays import BODY_GROUP, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 
 REPARTITION_RATIO: Final = 0.3
-"""Independent coordinates are chosen again when the pivots' quality is below this share of what it was when
-they were chosen. A new choice sets the mark anew, so it stands until it has degraded by as much itself: sets
-never alternate about one position."""
+"""Independent coordinates are chosen again when the pivots' quality is below this fraction of what it was at
+their choice. A new choice sets a new mark, so it stays until it has degraded by as much itself: sets never
+alternate about one position."""
 MIN_QUALITY: Final = 1e-6
 """Of the pivots: below it no set of coordinates determines the others."""
 
@@ -40,7 +40,7 @@ def choose_independent(tree: Tree, group: int) -> float:
         tree.quality[group] = 1.0
         return 1.0
     _size_rows(tree, group)
-    # The factors' and B_di's own room holds the numbers: together they have just these columns.
+    # The factors' and B_di's own cells hold the numbers: together they have just these columns.
     for i in range(rows):
         size = tree.row_size[row + i]
         for k in range(rows + free):

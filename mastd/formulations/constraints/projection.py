@@ -27,7 +27,7 @@ from mastd.vehicle.state.arrays import Arrays
 
 MAX_CORRECTIONS: Final = 20
 UPDATE_INTERVAL: Final = 3
-"""Corrections with one Φ_d; if the gaps are not closed by then, it is made anew."""
+"""Corrections with one Φ_d; if the constraints are still violated, it is factored again."""
 
 
 @fused_kernel
@@ -86,10 +86,11 @@ def rotation_vector_rates(rotation: Triple, omega: Triple) -> Triple:
 def project_positions(
     tree: Tree, car: Arrays, shift: FloatArray, tolerance: float, report: FloatArray
 ) -> int:
-    """Correct the dependent coordinates until the gaps are below ``tolerance`` (m), by Newton's method.
+    """Correct the dependent coordinates until the violations are below ``tolerance`` (m), by Newton's method.
 
-    ``shift`` (n) is room. Columns and factors belong to the closed places then. ``report``: corrections,
-    largest gap. Returns 0, 1 + the group whose rows are singular, or -1 where the gaps do not close.
+    ``shift`` (n) is scratch. Columns and factors belong to the corrected positions then. ``report``:
+    corrections, largest violation. Returns 0, 1 + the group whose rows are singular, or -1 where the
+    constraints cannot be met.
     """
     corrections, done, failed = 0, False, 0
     while not done:
@@ -132,7 +133,7 @@ def project_velocities(tree: Tree) -> None:
 
 @merged_kernel
 def max_violation_rate(tree: Tree) -> float:
-    """Return the largest rate of the gaps, Φ_q u, m/s."""
+    """Return the largest rate of the violations, Φ_q u, m/s."""
     largest = 0.0
     for r in range(tree.row_table.shape[0]):
         rate = 0.0

@@ -38,7 +38,7 @@ LAST: Final = 4
 
 
 class IntegratorState(NamedTuple):
-    """Room of a step."""
+    """Workspace of a step."""
 
     q: FloatArray
     """State at the beginning of the step."""

@@ -1,4 +1,4 @@
-"""Implicit Euler (3)–(4) of KR 10-1310276, with a Jacobian that is renewed in part.
+"""Implicit Euler (3)–(4) of KR 10-1310276, with a Jacobian that is updated in part.
 
 The system q̈ = f(q, q̇) is whatever the caller evaluates; what is kept here are its derivatives f_x = ∂f/∂q and
 f_v = ∂f/∂q̇, and the inverse of A = 1 − h f_v − h² f_x, for which (4) reads
@@ -9,10 +9,10 @@ Column j of f_x and of f_v makes column j of A and no other. So one new column c
 one, and its inverse by the formula of Sherman and Morrison: with c the change of the column, w = A⁻¹ c and
 a the row j of A⁻¹, A⁻¹ ← A⁻¹ − w aᵀ / (1 + w_j). That takes 2 n² multiplications, and (4) itself two products
 with a matrix, another 2 n²; a new factorisation would take n³ / 3. Where A passes close to a singular matrix
-the formula loses digits for good, and errors may gather over many steps: both are looked for, and answered
-by inverting A afresh (``COUNT.inversions`` counts).
+the formula loses digits for good, and errors may gather over many steps: both are checked, and answered
+by inverting A again (``COUNT.inversions`` counts).
 
-KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. Nothing
+KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is updated in part. Nothing
 here is the default of anything.
 
 Matrices are kept by columns: row j of an array is column j of the matrix, so that all inner loops run along
@@ -33,7 +33,7 @@ from mastd.vehicle.blocks.linear_algebra import invert as invert_matrix
 
 
 class Policy(IntEnum):
-    """Which columns of the Jacobian are renewed in a step; all of them in the first one."""
+    """Which columns of the Jacobian are updated in a step; all of them in the first one."""
 
     FULL = 0
     """All: the conventional method, solved by a factorisation."""
@@ -127,7 +127,7 @@ def implicit_euler(
 ) -> ImplicitEuler:
     """Return the integrator of ``n`` coordinates and steps of ``step`` s, before its first step.
 
-    It serves one policy: full renewal keeps no inverse that another one could go on with.
+    It serves one policy: full update keeps no inverse that another one could go on with.
     """
     limits = np.zeros(size_of(LIMIT))
     limits[LIMIT.step], limits[LIMIT.min_denominator], limits[LIMIT.max_defect] = (
@@ -153,7 +153,7 @@ def implicit_euler(
 
 @fused_kernel
 def columns_to_update(euler: ImplicitEuler, policy: int, columns: int) -> int:
-    """Return how many columns the coming step renews: n for all of them, ``columns`` of a round robin."""
+    """Return how many columns the coming step updates: n for all of them, ``columns`` of a round robin."""
     if policy == Policy.FULL or euler.counts[COUNT.steps] == 0:
         return len(euler.right)
     if policy == Policy.NONE:
@@ -163,7 +163,7 @@ def columns_to_update(euler: ImplicitEuler, policy: int, columns: int) -> int:
 
 @fused_kernel
 def next_column(euler: ImplicitEuler, policy: int, velocities: FloatArray) -> int:
-    """Return the column to be renewed next, with ``velocities`` (n) of the new state."""
+    """Return the column to be updated next, with ``velocities`` (n) of the new state."""
     n = len(velocities)
     if policy != Policy.FASTEST:
         column = euler.counts[COUNT.next_column]
@@ -203,8 +203,8 @@ def replace_column(euler: ImplicitEuler, j: int) -> int:
             w[i] += c * inverse[k, i]
     put_column(euler, j)
     denominator = 1.0 + w[j]
-    least = euler.limits[LIMIT.min_denominator]
-    if not least < abs(denominator) < 1.0 / least:
+    minimum = euler.limits[LIMIT.min_denominator]
+    if not minimum < abs(denominator) < 1.0 / minimum:
         return invert(euler)
     factor = 1.0 / denominator
     for k in range(n):
@@ -278,7 +278,7 @@ def _holds(euler: ImplicitEuler) -> bool:
 
 @separate_kernel
 def multiply_by_inverse(euler: ImplicitEuler, accelerations: FloatArray, velocities: FloatArray) -> int:
-    """Fill ``increment`` by (4) with the inverse as it is; invert afresh if an equation shows its errors.
+    """Fill ``increment`` by (4) with the inverse as it is; invert again if an equation shows its errors.
 
     Returns 1 if A is singular.
     """

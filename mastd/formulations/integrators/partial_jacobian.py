@@ -1,6 +1,6 @@
 """Steps of a vehicle by implicit Euler (3)–(4) of KR 10-1310276, on independent coordinates of Kang and Yoon.
 
-KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is renewed in part. This is
+KR patent 10-1310276 (registered in 2013) covers integration with a Jacobian that is updated in part. This is
 an alternative for comparison, and never the default.
 
 What moves in (4) are the rates of the independent coordinates, the spins of the wheels and the deflections of
@@ -69,7 +69,7 @@ PLAN: Final = index_table(PlanRow)
 
 
 class PartialJacobianWorkspace(NamedTuple):
-    """Jacobian and room of a step; N = independent coordinates + wheels + 2 tyres that deflect."""
+    """Jacobian and workspace of a step; N = independent coordinates + wheels + 2 tyres that deflect."""
 
     euler: ImplicitEuler
     plan: IntArray
@@ -94,7 +94,7 @@ class PartialJacobianWorkspace(NamedTuple):
 def partial_jacobian_workspace(
     tree: Tree, car: Arrays, model: Model, step: float
 ) -> PartialJacobianWorkspace:
-    """Return the room of steps of ``step`` s before the first one; it serves one policy."""
+    """Return the workspace for steps of ``step`` s before the first one; it serves one policy."""
     deflecting = [k for k, wheel in enumerate(model.wheels) if isinstance(wheel.tyre, MagicTyre)]
     free = int(np.sum(tree.groups[:, BODY_GROUP.free]))
     size = free + len(tree.spin) + 2 * len(deflecting)
@@ -137,13 +137,13 @@ def implicit_step(
         else:
             epsilon = _perturb(tree, car, state, work, policy, evaluation)
         if failed == 0 and (last or epsilon != 0.0):
-            # A difference leaves the gaps as they are: to close them would move what is not asked for.
-            gap = settings.tolerance if last else np.inf
+            # A difference leaves the violations: to correct them would move what is not asked for.
+            tolerance = settings.tolerance if last else np.inf
             failed = evaluate(
                 tree,
                 car,
                 workspaces,
-                EvaluationSettings(settings.formulation, settings.gravity, settings.brake_time, gap),
+                EvaluationSettings(settings.formulation, settings.gravity, settings.brake_time, tolerance),
                 state.inputs[1 if last else 0],
                 ground if last else state.ground[0],
             )
@@ -188,14 +188,14 @@ def _perturb(
     policy: int,
     evaluation: int,
 ) -> float:
-    """Move one state, (6), and what follows it: by its rate in even looks and by its position in odd ones.
+    """Move one state, (6), and what follows it: its rate in even evaluations, its position in odd ones.
 
     Returns ε, 0 for what has no position.
     """
     free, plan = work.coordinates.shape[0], work.plan
     if evaluation % 2 == 0:
-        afresh = plan[PLAN.all] == 1
-        plan[PLAN.column] = evaluation // 2 if afresh else next_column(work.euler, policy, work.rates)
+        all_columns = plan[PLAN.all] == 1
+        plan[PLAN.column] = evaluation // 2 if all_columns else next_column(work.euler, policy, work.rates)
     j = plan[PLAN.column]
     epsilon = 0.0
     _clear_increment(state)
@@ -215,7 +215,7 @@ def _perturb(
 
 @fused_kernel
 def _difference_column(tree: Tree, work: PartialJacobianWorkspace, evaluation: int, epsilon: float) -> int:
-    """Difference the accelerations of a look, (5), and put the column in its place when it is whole.
+    """Difference the accelerations of an evaluation, (5), and put the column in its place when it is whole.
 
     Returns 0 or ``SINGULAR_STEP``.
     """

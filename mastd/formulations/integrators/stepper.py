@@ -180,7 +180,7 @@ class TreeSteps:
         """Do nothing: no matrix is made before t = 0."""
 
     def load(self, state: State) -> None:
-        """Put the car into a state that keeps its joints; its multipliers are not looked at."""
+        """Put the car into a state that keeps its joints; its multipliers are ignored."""
         write_state(self.layout, state)
         self.layout.arrays.rows[:, CONSTRAINT.multiplier] = 0.0
         load_state(self.tree, state)
@@ -190,7 +190,7 @@ class TreeSteps:
         self.load(state)
 
     def begin(self, ground: FloatArray) -> None:
-        """Write accelerations, forces and gaps at the present state; racks stand as they are in it."""
+        """Write accelerations, forces and violations at the present state; racks stand as they are in it."""
         if self._solver.state.ground.shape[1] != len(ground):
             state = self._solver.state._replace(ground=np.zeros((2, len(ground))))
             self._solver = self._solver._replace(state=state)

@@ -32,7 +32,7 @@ SUBSYSTEMS: Final = 4
 
 
 class Workspaces(NamedTuple):
-    """Room of all formulations for one vehicle."""
+    """Workspaces of all formulations for one vehicle."""
 
     lagrange: LagrangeWorkspace
     reduced: ReducedWorkspace
@@ -40,11 +40,11 @@ class Workspaces(NamedTuple):
     independent: IndependentWorkspace
     subsystem: SubsystemWorkspace
     forces: DriveForceWorkspace
-    fresh: FullJacobian
+    matrices: FullJacobian
     shift: FloatArray
     """(n)."""
     projection: FloatArray
-    """(2) corrections and largest gap of the last closing."""
+    """(2) corrections and largest violation of the last closing."""
 
 
 class EvaluationSettings(NamedTuple):
@@ -55,7 +55,7 @@ class EvaluationSettings(NamedTuple):
     brake_time: float
     """s in which a friction brake may stop its wheel."""
     tolerance: float
-    """Largest gap, m."""
+    """Largest violation, m."""
 
 
 @merged_kernel
@@ -69,14 +69,14 @@ def evaluate(
 ) -> int:
     """Close the joints at the independent coordinates and rates in the tree, and write all accelerations.
 
-    Returns 0, 1 + the group that is singular, or -1 where the gaps do not close.
+    Returns 0, 1 + the group that is singular, or -1 where the constraints cannot be met.
     """
     prescribe_drives(tree, inputs)
     failed = project_positions(tree, car, workspaces.shift, settings.tolerance, workspaces.projection)
     if failed != 0:
         return failed
     project_velocities(tree)
-    evaluate_forces(tree, car, workspaces.fresh, inputs, ground, settings.gravity, settings.brake_time)
+    evaluate_forces(tree, car, workspaces.matrices, inputs, ground, settings.gravity, settings.brake_time)
     return solve(tree, car, workspaces, settings.formulation)
 
 

@@ -28,7 +28,7 @@ from mastd.vehicle.state.arrays import Arrays
 
 
 class IndependentWorkspace(NamedTuple):
-    """Room of the method."""
+    """Workspace of the method."""
 
     indices: ReducedIndices
     columns: Columns
@@ -58,24 +58,24 @@ class IndependentWorkspace(NamedTuple):
 
 
 def independent_workspace(tree: Tree) -> IndependentWorkspace:
-    """Return the room of the method for a tree."""
+    """Return the workspace of the method for a tree."""
     indices, links, size = (
         reduced_indices_of(tree),
         len(tree.links),
         int(np.sum(tree.groups[:, BODY_GROUP.free])),
     )
     widths = np.diff(indices.column_first)
-    most, targets = 0, 0
+    width, targets = 0, 0
     for line in tree.links:
         path = tree.path[line[LINK.path] : line[LINK.path] + line[LINK.path_size]]
         groups = tree.links[tree.link_of[path], LINK.group]
-        most += min(size, len(path) + int(np.sum(widths[np.unique(groups)])))
+        width += min(size, len(path) + int(np.sum(widths[np.unique(groups)])))
         targets += int(np.sum(widths[groups]))
     paths = len(tree.path)
     return IndependentWorkspace(
         indices=indices,
         columns=Columns(
-            _zeros(links + 1), _zeros(most), _zeros(most), _zeros(links + 1), _zeros(most), _zeros(most)
+            _zeros(links + 1), _zeros(width), _zeros(width), _zeros(links + 1), _zeros(width), _zeros(width)
         ),
         kept=np.zeros((links + 1, 2), dtype=np.int64),
         kept_from=_zeros(paths),
@@ -84,8 +84,8 @@ def independent_workspace(tree: Tree) -> IndependentWorkspace:
         spread_first=_zeros(paths),
         target=_zeros(targets),
         local=_zeros(size),
-        v=np.zeros((most, 3)),
-        w=np.zeros((most, 3)),
+        v=np.zeros((width, 3)),
+        w=np.zeros((width, 3)),
         residual=np.zeros((links, 6)),
         mass=np.zeros((size, size)),
         values=np.zeros(size),
@@ -173,7 +173,7 @@ def list_columns(tree: Tree, work: IndependentWorkspace) -> None:
 
 @merged_kernel
 def velocity_matrices(tree: Tree, work: IndependentWorkspace) -> None:
-    """Write V_di and W_di of all links, (33), (34), and their out-of-balance forces with γ of (35), (36)."""
+    """Write V_di and W_di of all links, (33), (34), and their residual forces with γ of (35), (36)."""
     for i in range(tree.links.shape[0]):
         for c in range(work.columns.first[i], work.columns.first[i + 1]):
             for k in range(3):

@@ -41,7 +41,7 @@ MIN_PIVOT: Final = 1e-13
 
 
 class LagrangeWorkspace(NamedTuple):
-    """Room of the conventional method. N = free coordinates + rows."""
+    """Workspace of the conventional method. N = free coordinates + rows."""
 
     columns: Columns
     equation: IntArray
@@ -58,7 +58,7 @@ class LagrangeWorkspace(NamedTuple):
 
 
 def lagrange_workspace(tree: Tree) -> LagrangeWorkspace:
-    """Return the room of the conventional method for a tree."""
+    """Return the workspace of the conventional method for a tree."""
     equation = free_equations(tree)
     size = int(np.count_nonzero(equation >= 0)) + len(tree.bias)
     return LagrangeWorkspace(
@@ -135,7 +135,7 @@ def _solve_dense(work: LagrangeWorkspace) -> int:
 
 
 class ReducedWorkspace(NamedTuple):
-    """Room of the reduced method."""
+    """Workspace of the reduced method."""
 
     columns: Columns
     equation: IntArray
@@ -164,7 +164,7 @@ class ReducedWorkspace(NamedTuple):
 
 
 def reduced_workspace(tree: Tree, dense: bool = False) -> ReducedWorkspace:
-    """Return the room of the reduced method for a tree.
+    """Return the workspace of the reduced method for a tree.
 
     ``dense``: as if all entries were in use, to count the operations of a code that does not look.
     """

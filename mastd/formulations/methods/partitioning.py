@@ -33,7 +33,7 @@ from mastd.vehicle.state.arrays import Arrays
 
 
 class PartitioningWorkspace(NamedTuple):
-    """Room of the method."""
+    """Workspace of the method."""
 
     indices: ReducedIndices
     columns: Columns
@@ -61,7 +61,7 @@ class PartitioningWorkspace(NamedTuple):
 
 
 def partitioning_workspace(tree: Tree, dense: bool = False) -> PartitioningWorkspace:
-    """Return the room of the method for a tree.
+    """Return the workspace of the method for a tree.
 
     ``dense``: as if the mass matrix of all coordinates had entries everywhere, to count the operations of a
     code that does not look.

@@ -114,7 +114,7 @@ def group_of(tree: Tree, coordinate: int) -> int:
 
 @fused_kernel
 def is_current(tree: Tree, indices: ReducedIndices) -> bool:
-    """Tell whether all groups have the choice that ``indices`` was last written for."""
+    """Return whether all groups have the choice that ``indices`` was last written for."""
     same = True
     for k in range(tree.members.shape[0]):
         same = same and tree.members[k] == indices.seen[k]

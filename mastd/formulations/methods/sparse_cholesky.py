@@ -26,7 +26,7 @@ class Pattern(NamedTuple):
     rows: IntArray
     """Rising in each column."""
     diagonal: FloatArray
-    """(n) room for the diagonal before elimination."""
+    """(n) scratch for the diagonal before elimination."""
 
 
 def elimination_order(coupled: BoolArray) -> list[int]:
@@ -119,6 +119,6 @@ def backward(pattern: Pattern, factors: FloatArray, values: FloatArray) -> None:
 
 @fused_kernel
 def solve(pattern: Pattern, factors: FloatArray, values: FloatArray) -> None:
-    """Replace ``values`` (n) by the solution for them as right side."""
+    """Replace ``values`` (n) by the solution for them as right-hand side."""
     forward(pattern, factors, values)
     backward(pattern, factors, values)

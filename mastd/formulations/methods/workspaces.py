@@ -1,4 +1,4 @@
-"""Room of all formulations for one vehicle, and their numbers."""
+"""Workspaces of all formulations for one vehicle, and their numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORMULATION_CODES: Final[dict[Formulation, int]] = {
 
 
 def workspaces_of(layout: Layout, tree: Tree, solver: Solver) -> Workspaces:
-    """Return the room of all formulations, for what a solver makes of the subsystems."""
+    """Return the workspaces of all formulations, for what a solver makes of the subsystems."""
     subsystems = subsystems_of(layout.model, tree)
     usual = "cartesian" if solver.formulation == "subsystem-cartesian" else "joint"
     chosen = choices(subsystems, usual, dict.fromkeys(solver.cartesian, "cartesian"))
@@ -49,7 +49,7 @@ def workspaces_of(layout: Layout, tree: Tree, solver: Solver) -> Workspaces:
         independent=independent_workspace(tree),
         subsystem=subsystem_workspace(layout, tree, subsystems, chosen),
         forces=DriveForceWorkspace.of(tree),
-        fresh=empty_matrices(layout.cells),
+        matrices=empty_matrices(layout.cells),
         shift=np.zeros(len(tree.u)),
         projection=np.zeros(2),
     )

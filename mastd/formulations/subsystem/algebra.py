@@ -14,7 +14,7 @@ MIN_PIVOT: Final = 1e-9
 
 @fused_kernel
 def state_inertia(tree: Tree, work: SubsystemWorkspace, i: int) -> None:
-    """Write state inertia and out-of-balance force of a link about the chassis' centre: M̂, −Q̂ of (26).
+    """Write state inertia and residual force of a link about the chassis' centre: M̂, −Q̂ of (26).
 
     M̂ = [m, −m r̃; m r̃, J − m r̃ r̃] has ten numbers, and so have sums of it.
     """

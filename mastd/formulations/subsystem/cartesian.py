@@ -1,8 +1,8 @@
 """A subsystem in relative Cartesian coordinates: (3)–(20) of Song and Kim.
 
 Coordinates are taken in inertial axes, in which (7) becomes E_i0 = [1, −r̃; 0, 1] and G_i0 = 1. For h_i0
-of (8), any accelerations may stand at which forces and second derivatives of gaps have been evaluated: here γ
-of the tree. The constraints (13) are all joints of the subsystem, their rows those of the shared kernel
+of (8), any accelerations will do at which forces and second derivatives of violations are known: here γ of
+the tree. The constraints (13) are all joints of the subsystem, their rows those of the shared kernel
 ``joint_rows``; a rigid motion of all bodies opens no joint, so they hold for motions against the base. The
 independent θ are the tree's independent coordinates: each is read from the two bodies of its joint, and these
 readings are Γ of (14).
@@ -105,7 +105,7 @@ def project(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
         mass, inertia, position = tree.mass[i], tree.inertia[i], tree.position[i]
         at = work.table[s, SUBSYSTEM.first_solution] + 6 * local_index
         for k in range(frees + 1):
-            # Momenta that the motion makes: M N, and M p with what is out of balance.
+            # Momenta that the motion makes: M N, and M p with the residual.
             f0, f1, f2 = mass * solution[at, k], mass * solution[at + 1, k], mass * solution[at + 2, k]
             t0, t1, t2 = symmetric_times(
                 inertia[0],
@@ -143,7 +143,7 @@ def project(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
 
 @fused_kernel
 def _add_force(work: SubsystemWorkspace, i: int, force: Triple, moment: Triple) -> None:
-    """Add to a link's out-of-balance force and moment about the chassis' centre of mass."""
+    """Add to a link's residual force and moment about the chassis' centre of mass."""
     for k in range(3):
         work.composite[i, COMPOSITE.force + k] += force[k]
         work.composite[i, COMPOSITE.force + 3 + k] += moment[k]

@@ -4,7 +4,7 @@ The state vector of a body is Ŷ = (ṙ + r × ω, ω): the velocity of the body
 origin, here the chassis' centre of mass. Therefore it goes from body to body without a lever, (23).
 
 The terms D_j of (24) are not summed up here: seen from the centres of mass, their sums along a branch are the
-tree's γ, which the out-of-balance forces of the bodies contain. P_y and P_q of (27) are made of these.
+tree's γ, which the residual forces of the bodies contain. P_y and P_q of (27) are made of these.
 Φ_u is parted by the tree's body groups; Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ are put together from those of ``partition``.
 
 Corrections to the paper. (27): the second line is M_yqᵀ Ẏ₀ + M_qq q̈ + Φ_qᵀ λ = P_q. (29): it is
@@ -32,7 +32,7 @@ from mastd.kernel import fused_kernel, merged_kernel
 
 @merged_kernel
 def reduce_joint(tree: Tree, work: SubsystemWorkspace, s: int) -> bool:
-    """Add a subsystem's effective inertia and force to the base; tell whether its own is positive."""
+    """Add a subsystem's effective inertia and force to the base; return whether its own is positive."""
     composite_inertias(tree, work, s)
     assemble_coupling(tree, work, s)
     gather_dependence(tree, work, s)

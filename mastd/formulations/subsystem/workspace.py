@@ -86,7 +86,7 @@ class SubsystemWorkspace(NamedTuple):
     product: FloatArray
     """Mass times B and g of (30)."""
     block: FloatArray
-    """Ψ_z of (14) with its right sides, of one subsystem."""
+    """Ψ_z of (14) with its right-hand sides, of one subsystem."""
     solution: FloatArray
     """(…, f + 1) by subsystem: −Φ_u⁻¹Φ_v and Φ_u⁻¹γ of (30), or N and p of (16)."""
     reduced: FloatArray
@@ -141,7 +141,7 @@ def subsystem_workspace(
         equations += joints
         reduced += frees
         lines += 6 * len(subsystem.links) if kind == CARTESIAN else len(subsystem.rows)
-    most_rows, most = _most(table, SUBSYSTEM.rows), _most(table, SUBSYSTEM.free)
+    max_rows, max_free = _max(table, SUBSYSTEM.rows), _max(table, SUBSYSTEM.free)
     size = max((int(line[SUBSYSTEM.rows] + line[SUBSYSTEM.free]) for line in table), default=0)
     moved = max(
         (6 * int(line[SUBSYSTEM.links]) for line in table if line[SUBSYSTEM.kind] == CARTESIAN), default=0
@@ -162,18 +162,18 @@ def subsystem_workspace(
         state_columns=np.zeros((n, 6)),
         coupling=np.zeros((size, 7)),
         mass=np.zeros((size, size)),
-        product=np.zeros((most_rows, most + 1)),
-        block=np.zeros((moved, moved + most + 1)),
-        solution=np.zeros((lines, most + 1)),
-        reduced=np.zeros((reduced, most + 7)),
+        product=np.zeros((max_rows, max_free + 1)),
+        block=np.zeros((moved, moved + max_free + 1)),
+        solution=np.zeros((lines, max_free + 1)),
+        reduced=np.zeros((reduced, max_free + 7)),
         motion=np.zeros((moved // 6, 6)),
-        rates=np.zeros(most),
+        rates=np.zeros(max_free),
         core=np.zeros((6, 7)),
         acceleration=np.zeros(6),
     )
 
 
-def _most(table: IntArray, field: int) -> int:
+def _max(table: IntArray, field: int) -> int:
     return int(table[:, field].max(initial=0))
 
 

@@ -159,10 +159,10 @@ class Tree(NamedTuple):
     inertia: FloatArray
     """(links, 6) as ``inertia_constants``, inertial axes."""
     residual: FloatArray
-    """(links, 6) out-of-balance force and moment about the centre of mass with ``udot`` = 0: what γ and the
+    """(links, 6) residual force and moment about the centre of mass with ``udot`` = 0: what γ and the
     gyroscopic moment ask for minus what acts."""
     cells: FloatArray
-    """(layout's cells, LANES) room for the shared kernel of joint rows."""
+    """(layout's cells, LANES) scratch for the shared kernel of joint rows."""
     row_forms: FloatArray
     """(m, 12) a row's derivative by the motion of centre and body A, then of B."""
     phi: FloatArray
@@ -176,9 +176,9 @@ class Tree(NamedTuple):
     pivots: IntArray
     """(m) exchanges of rows."""
     row_size: FloatArray
-    """(m) room for the largest entries of the rows, by which their pivots compare."""
+    """(m) scratch for the largest entries of the rows, by which their pivots compare."""
     quality: FloatArray
-    """(body groups) share of the smallest in the largest pivot when the independent coordinates were
+    """(body groups) smallest over the largest pivot when the independent coordinates were
     chosen; inf: they are to be chosen."""
     b_cells: FloatArray
     """B_di of (28)."""

@@ -92,7 +92,7 @@ class _Grouping:
         return None
 
     def _parts_well(self, cuts: Sequence[int], sets: Sequence[frozenset[int]]) -> bool:
-        """Tell whether cuts with these bodies part in two or more groups, each with freedom and rank."""
+        """Return whether cuts with these bodies part in two or more groups, each with freedom and rank."""
         parts = connected(sets)
         if len(parts) < 2:
             return False

@@ -16,8 +16,8 @@ from mastd.formulations.tree.joints import Link, TreeJoint
 from mastd.vehicle.model.definition import Model, PrimitiveKind
 from mastd.vehicle.model.mobility import RANK_TOLERANCE, jacobian
 
-_SHARE = 0.3
-"""Of the largest share in what depends: joints with at least this are named."""
+_MIN_WEIGHT = 0.3
+"""Of the largest weight in what depends: joints with at least this are named."""
 
 
 def check_ranks(
@@ -39,7 +39,7 @@ def check_ranks(
 
 
 def full_rank(model: Model, links: Sequence[Link], cuts: Sequence[int], bodies: Collection[int]) -> bool:
-    """Tell whether cuts are independent over the coordinates of ``bodies`` that no drive prescribes."""
+    """Return whether cuts are independent over the coordinates of ``bodies`` that no drive prescribes."""
     matrix = cut_jacobian(model, links, cuts, bodies)
     _, values, _ = np.linalg.svd(matrix)
     return _rank(values) == len(matrix)
@@ -101,15 +101,15 @@ def _repeated(
     excess = len(left) - _rank(values)
     if not excess:
         return None
-    shares: dict[str, float] = {}
+    weights: dict[str, float] = {}
     row = 0
     for cut in cuts:
         primitive = model.primitives[cut]
-        share = float(np.sum(left[row : row + primitive.kind.rows, -excess:] ** 2))
-        shares[primitive.joint] = shares.get(primitive.joint, 0.0) + share
+        weight = float(np.sum(left[row : row + primitive.kind.rows, -excess:] ** 2))
+        weights[primitive.joint] = weights.get(primitive.joint, 0.0) + weight
         row += primitive.kind.rows
-    least = _SHARE * max(shares.values())
-    names = [joint for joint, share in shares.items() if share >= least]
+    minimum = _MIN_WEIGHT * max(weights.values())
+    names = [joint for joint, weight in weights.items() if weight >= minimum]
     verb = "repeats" if excess == 1 else "repeat"
     return (
         f"{excess} of {len(left)} equations of the cut loops {verb} others, at {joined(names)};"

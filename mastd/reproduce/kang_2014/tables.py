@@ -40,7 +40,7 @@ PAPER_TIMES: Final = {"jturn": (0.43, 1.03), "bump": (0.24, 0.52)}
 MAX_RATIO: Final = 0.45
 _TIMING_ROUNDS: Final = 9
 
-# The long turn, s, and how often the matrix is looked at.
+# The long turn, s, and how often the matrix is inspected.
 LONG_TURN: Final = 30.0
 _LOOKS: Final = 60
 _FULL_TURN: Final = 360.0
@@ -156,7 +156,7 @@ def _matrix_changes(model: Model) -> list[Item]:
 
 
 def _iterations(model: Model) -> list[Item]:
-    """Both methods to two tolerances; with the looser one, that of the paper's words, gaps stay small too."""
+    """Both methods to two tolerances; with the paper's looser one, violations are small too."""
     found = []
     for name, make in MANOEUVRES.items():
         for method, formulation in METHODS.items():
@@ -176,7 +176,7 @@ def _iterations(model: Model) -> list[Item]:
 
 
 def iteration_items(prefix: str, manoeuvre: str, tolerance: float, trace: Trace) -> list[Item]:
-    """Return mean and largest number of iterations of one run, and in the looser tolerance its largest gap.
+    """Return mean and largest number of iterations of one run, with the looser tolerance its violation.
 
     ``prefix`` of the identifiers ends with the method. A run with a step that did not converge is not within.
     """
@@ -197,7 +197,7 @@ def iteration_items(prefix: str, manoeuvre: str, tolerance: float, trace: Trace)
         found.append(at_most(identifier, what, PAPER_ITERATIONS, ours, "1", bound=PAPER_ITERATIONS))
     if tolerance == RATE_TOLERANCE:
         gap = float(trace.joint_error.max())
-        what = f"largest gap of a joint, {where}: at most {JOINT_TOLERANCE:g} m"
+        what = f"largest violation of a joint, {where}: at most {JOINT_TOLERANCE:g} m"
         found.append(answer(f"{prefix}_gap_m", what, gap, "m", within=gap <= JOINT_TOLERANCE))
     return found
 

@@ -1,7 +1,7 @@
 """Multiplications that the shipped kernels execute on the car of Kang and Yoon, beside those of its formulas.
 
 Both count divisions as multiplications. What is compared are the equations of motion of the tree; what comes
-from the kernels that all formulations of ``mastd`` share (forces, out-of-balance forces, all joints' gaps and
+from the kernels that all formulations of ``mastd`` share (forces, residual forces, all joints' violations and
 derivatives, also of joints that the tree needs no equations for) is told once, as ``shared``.
 
 The kernels of coordinate partitioning and of reduced Lagrange multipliers leave out what is zero by
@@ -49,38 +49,38 @@ KINEMATICS: Final = (
         "places",
         "R, d and centres, (4), (5), (12), (13)",
         ("rotations", "positions"),
-        ("closing/R, d",),
+        ("constraints/R, d",),
         "attitudes are quaternions, and rotations in the joints are made here, which Table 1 leaves out",
     ),
     Term(
         "velocities",
         "ω and v, (6)",
         ("velocities",),
-        ("look/ω, v",),
+        ("evaluation/ω, v",),
         "velocities of centres, six more a body",
     ),
     Term(
         "joint_matrices",
         "W and U, (7)",
         ("joint_matrices",),
-        ("closing/W, U",),
+        ("constraints/W, U",),
         "axes of ball joints are those of the lower body and take none",
     ),
     Term(
         "velocity_matrices",
         "V, (9), (14), and Φ_q",
         ("velocity_matrices",),
-        ("closing/V", "closing/Φ_q"),
+        ("constraints/V", "constraints/Φ_q"),
         "Φ_q is made of the columns of the centres, not of V of the points",
     ),
     Term(
         "terms",
         "γ, (11), (16)",
         ("joint_terms", "point_terms"),
-        ("look/γ",),
+        ("evaluation/γ",),
         "those of the cuts' points stand in the shared kernels",
     ),
-    Term("inertias", "I", ("inertias",), ("closing/I",)),
+    Term("inertias", "I", ("inertias",), ("constraints/I",)),
 )
 _SYSTEM: Final = Term(
     "system",
@@ -93,7 +93,7 @@ _DEPENDENT: Final = Term(
     "dependent",
     "LU of Φ_d, B_di and g_di, (28), (30)",
     ("dependent_lu", "dependent_solutions"),
-    ("closing/LU of Φ_d", "closing/B_di", "solve/g_di"),
+    ("constraints/LU of Φ_d", "constraints/B_di", "solve/g_di"),
     "group by group, and a division a row for the quality of the pivots",
 )
 _SMALL: Final = Term(
@@ -169,7 +169,7 @@ TERMS: Final[Mapping[Method, tuple[Term, ...]]] = {
 
 
 def items() -> list[Item]:
-    """Return what the kernels execute of each method, term by term, in all, and as shares."""
+    """Return what the kernels execute of each method, term by term, in all, and in per cent."""
     formulas = {method: _formulas(method, NEAREST.get(method, Extent.WHOLE)) for method in Method}
     wanted = [("document-001", SOLVERS[method], Counted.EVALUATION) for method in Method]
     counts = dict(zip(Method, all_operations(wanted), strict=True))
@@ -209,7 +209,7 @@ def items() -> list[Item]:
                 what = f"points of the difference between executed and formula: {term.what}"
                 identifier = f"001.executed.{method.value}.{term.name}_points"
                 found.append(answer(identifier, what, points, "%"))
-    shared = _all(counts[Method.LAGRANGE]) - sums[Method.LAGRANGE] - _closing(counts[Method.LAGRANGE])
+    shared = _all(counts[Method.LAGRANGE]) - sums[Method.LAGRANGE] - _projection(counts[Method.LAGRANGE])
     what = "multiplications executed by the kernels that all formulations share: joints and forces"
     found.append(answer("001.executed.shared", what, shared, "1"))
     return found
@@ -248,7 +248,7 @@ def _all(stages: Stages) -> int:
     return sum(part.multiplications + part.divisions for part in stages.values())
 
 
-def _closing(stages: Stages) -> int:
+def _projection(stages: Stages) -> int:
     """Return what closes the joints of a method that needs no dependent coordinates for its accelerations."""
-    names = "closing/LU of Φ_d", "closing/B_di", "closing/b_di", "closing/q_d", "solve/g_di"
+    names = "constraints/LU of Φ_d", "constraints/B_di", "constraints/b_di", "constraints/q_d", "solve/g_di"
     return _done(stages, [name for name in names if name in stages])

@@ -2,7 +2,7 @@
 
 The car is rebuilt from the text (``mastd/counting/paper_car.py``); tree, cuts and groups are
 found, not given. Multiplications follow Tables 1–3 (``operation_formulas.py``); the paper prints their sums
-only as shares of those of Lagrange multipliers with LU.
+only in per cent of those of Lagrange multipliers with LU.
 
 * Independent coordinates: 12.8 % beside 12.0 %. Solving each group's Φ_d for B_di and g_di, (28) and (30),
   and the dependent accelerations (27) are 0.7 points, and Table 3 does not list them: without, it is 12.2 %.
@@ -88,7 +88,7 @@ def _structure(model: Model, topology: Topology, groups: Sequence[BodyGroup]) ->
 
 
 def _formulas(model: Model, topology: Topology, groups: Sequence[BodyGroup]) -> list[Item]:
-    """Multiplications by the formulas: of each step, in all, and as shares."""
+    """Multiplications by the formulas: of each step, in all, and in per cent."""
     shared = kinematics_of(model, topology, groups)
     steps = {
         method: steps_of(model, topology, groups, method, NEAREST.get(method, Extent.WHOLE))

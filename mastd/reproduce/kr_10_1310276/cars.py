@@ -1,7 +1,7 @@
 """KR 10-1310276 on a car: the policies in the J-turn, and in braking until they fail.
 
 The car of Kang 2014's comparison on independent coordinates of Kang and Yoon. Its fastest coordinate is the
-spin of a wheel, always: the policy of claim 7 renews four columns of all, which is enough while tyres slip
+spin of a wheel, always: the policy of claim 7 updates four columns of all, which is enough while tyres slip
 more and more stiffly at lower speed, and no better than none for everything else.
 """
 
@@ -102,7 +102,7 @@ def _beside(key: str, where: str, other: Drive, full: Drive, own: float, claimed
     done = min(other.done, full.done)
     apart = np.linalg.norm(other.trace.chassis[:done, :3] - full.trace.chassis[:done, :3], axis=1)
     share = float(apart.max()) / own
-    what = f"largest distance from full renewal over implicit Euler's own error, {where}"
+    what = f"largest distance from full update over implicit Euler's own error, {where}"
     if claimed:
         text = f"paragraph 10: {what}: negligible"
         found = [at_most(f"{key}.over_error", text, 0.0, share, "1", bound=NEGLIGIBLE)]
@@ -111,13 +111,13 @@ def _beside(key: str, where: str, other: Drive, full: Drive, own: float, claimed
         found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
     late = np.nonzero(apart > _DEPARTED)[0]
     if len(late):
-        text = f"step at which the car is {_DEPARTED * 1e3:g} mm away from full renewal, {where}"
+        text = f"step at which the car is {_DEPARTED * 1e3:g} mm away from full update, {where}"
         found.append(answer(f"{key}.departs_at_step", text, int(late[0]) + 1, "1", within=not claimed))
     return found
 
 
 def braking_items(model: Model) -> list[Item]:
-    """Return when wheels under a braking torque turn otherwise than under full renewal.
+    """Return when wheels under a braking torque turn otherwise than under full update.
 
     The rate λ at which slip decays goes as 1 / v, and λ(60 km/h) is 400 / s. With the columns of t = 0 a step
     multiplies slip by 1 − h λ(v) / (1 + h λ(60 km/h)), in steps of 5 ms below −1 under 20 km/h.

@@ -1,4 +1,4 @@
-"""Three chains that are driven under each policy of KR 10-1310276, and how far that goes from full renewal.
+"""Three chains that are driven under each policy of KR 10-1310276, and how far that goes from full update.
 
 All have a length of 2 m and a mass of 10 kg, whatever their number of links.
 
@@ -32,7 +32,7 @@ LENGTH_OF_ALL: Final = 2.0
 MASS_OF_ALL: Final = 10.0
 DURATION: Final = 2.0
 DEPARTED: Final = 0.01
-"""Distance of a joint from where full renewal has it that counts as another solution, in lengths of the
+"""Distance of a joint from where full update has it that counts as another solution, in lengths of the
 chain."""
 _MAX_RATE: Final = 1e5
 _REFINED: Final = 16
@@ -99,7 +99,7 @@ def drive(
 ) -> Run:
     """Drive ``n`` links; a run blows up where A becomes singular or a rate passes 1e5 rad/s.
 
-    ``looks`` of the steps are looked at for their amplification, the farthest from each other.
+    ``looks`` of the steps are inspected for their amplification, the farthest from each other.
     """
     h = case.step if step is None else step
     chain, euler = case.chain(n), implicit_euler(n, h)
@@ -121,7 +121,7 @@ def drive(
 
 
 def reference(case: Case, n: int) -> FloatArray:
-    """Return places (steps, 2, n) at the ends of the case's steps, by full renewal at a sixteenth of them."""
+    """Return places (steps, 2, n) at the ends of the case's steps, by full update at a sixteenth of them."""
     return drive(case, n, Policy.FULL, step=case.step / _REFINED).places[_REFINED - 1 :: _REFINED]
 
 
@@ -133,7 +133,7 @@ def distances(places: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def departs_at(run: Run, full: Run) -> int | None:
-    """Return the first step (from 1) that is another solution than full renewal's, None if there is none."""
+    """Return the first step (from 1) that is another solution than full update's, None if there is none."""
     late = np.nonzero(distances(run.places, full.places) > DEPARTED)[0]
     if len(late):
         return int(late[0]) + 1

@@ -1,6 +1,6 @@
-"""KR 10-1310276 recomputed: implicit Euler with a Jacobian that is renewed in part.
+"""KR 10-1310276 recomputed: implicit Euler with a Jacobian that is updated in part.
 
-The patent prints no number. What it says in words is measured on chains of 4 to 128 links: that renewal of
+The patent prints no number. What it says in words is measured on chains of 4 to 128 links: that update of
 a part reduces the cost to O(n) (paragraph 35), and that the error this brings is negligible beside implicit
 integration's own (paragraph 10).
 
@@ -61,9 +61,9 @@ from mastd.reproduce.models.chain_stepping import advance_chain, advance_chain_o
 
 SIZES: Final = (4, 8, 16, 32, 64, 128)
 LINKS: Final = 16
-"""Links of the chains whose error is looked at."""
+"""Links of the chains whose error is inspected."""
 ROUND_ROBINS: Final = (1, 4)
-"""Columns that a round robin renews in a step."""
+"""Columns that a round robin updates in a step."""
 NEGLIGIBLE: Final = 0.1
 """The patent does not say what is negligible: here a tenth of implicit Euler's own error."""
 _LOOKS: Final = 100
@@ -197,7 +197,7 @@ def _timed(chain: Chain, euler: ImplicitEuler, policy: Policy) -> float:
 
 
 def case_items(case: Case, n: int, looks: int) -> list[Item]:
-    """Return how one chain of ``n`` links moves under each policy, beside full renewal at the same step."""
+    """Return how one chain of ``n`` links moves under each policy, beside full update at the same step."""
     full = drive(case, n, Policy.FULL, looks=looks)
     own = float(distances(full.places, reference(case, n)).max())
     where = f"{case.spoken}, {n} links, steps of {case.step * 1e3:g} ms"
@@ -230,7 +230,7 @@ def case_items(case: Case, n: int, looks: int) -> list[Item]:
 
 def _beside_full(key: str, where: str, run: Run, full: Run, own: float) -> list[Item]:
     share = float(distances(run.places, full.places).max()) / own
-    what = f"largest distance from full renewal over implicit Euler's own error, {where}"
+    what = f"largest distance from full update over implicit Euler's own error, {where}"
     claimed = key.split(".", 1)[1] in ("swing.round-robin", "swing.round-robin-4")
     if claimed:
         text = f"paragraph 10: {what}: negligible"
@@ -240,7 +240,7 @@ def _beside_full(key: str, where: str, run: Run, full: Run, own: float) -> list[
         found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
     departed = departs_at(run, full)
     if departed is not None:
-        text = f"step at which a joint is {DEPARTED:.0%} of the length away from full renewal, {where}"
+        text = f"step at which a joint is {DEPARTED:.0%} of the length away from full update, {where}"
         found.append(answer(f"{key}.departs_at_step", text, departed, "1", within=not claimed))
     if run.blown_up:
         found.append(

@@ -63,7 +63,7 @@ class Chain(NamedTuple):
     """(n, 4) inverse of the articulated moment of inertia about a joint; coupling to the joint's acceleration
     (``BX``…); the moment left to accelerate."""
     sides: FloatArray
-    """(2, n) scratch: two right sides of M x = side."""
+    """(2, n) scratch: two right-hand sides of M x = side."""
 
 
 def chain_of(

@@ -1,4 +1,4 @@
-"""Steps of a chain by implicit Euler (3)–(4) of KR 10-1310276, under each policy of renewing the Jacobian."""
+"""Steps of a chain by implicit Euler (3)–(4) of KR 10-1310276, under each policy of updating the Jacobian."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _difference(chain: Chain, moved: FloatArray, j: int, relative: float, column
 def advance_chain(chain: Chain, euler: ImplicitEuler, policy: int, columns: int, numerical: bool) -> int:
     """Do one step; return 1 if A has become singular.
 
-    ``policy`` is a ``Policy``, ``columns`` the number that a round robin renews in a step; ``numerical``
-    takes them by differences instead of exactly. The first step renews all.
+    ``policy`` is a ``Policy``, ``columns`` the number that a round robin updates in a step; ``numerical``
+    takes them by differences instead of exactly. The first step updates all.
     """
     accelerate(chain, chain.acceleration)
     due = columns_to_update(euler, policy, columns)
@@ -57,21 +57,21 @@ def advance_chain(chain: Chain, euler: ImplicitEuler, policy: int, columns: int,
         sum_outboard(chain)
     n = len(chain.q)
     failed = 0
-    afresh = policy == Policy.FULL or euler.counts[COUNT.steps] == 0
+    all_columns = policy == Policy.FULL or euler.counts[COUNT.steps] == 0
     for k in range(due):
-        j = k if afresh else next_column(euler, policy, chain.u)
+        j = k if all_columns else next_column(euler, policy, chain.u)
         if numerical:
             numerical_column(chain, j, euler.position_column, euler.velocity_column)
         else:
             analytic_column(chain, j, euler.position_column, euler.velocity_column)
-        if afresh:
+        if all_columns:
             put_column(euler, j)
         else:
             failed += replace_column(euler, j)
     if policy == Policy.FULL:
         failed += solve_by_factorisation(euler, chain.acceleration, chain.u)
     else:
-        if afresh:
+        if all_columns:
             failed += invert(euler)
         failed += multiply_by_inverse(euler, chain.acceleration, chain.u)
     if failed != 0:

@@ -16,7 +16,7 @@ Where they differ:
 
 So the ratio depends on Ψ_z: both ratios are given, as executed and with a full Ψ_z.
 
-What all formulations of ``mastd`` share stands apart (``shared``): gaps of all joints, their derivatives and
+What all formulations of ``mastd`` share is counted apart (``shared``): violations of joints, derivatives and
 accelerations, and forces. So Position and RHS lack the joints' part in both sets; the set of Cartesian
 coordinates needs all of it, that of joint coordinates what concerns the two joints that are cut.
 """
@@ -67,12 +67,12 @@ SPOKEN: Final = {
     "acceleration": "Acceleration",
 }
 
-_KINEMATICS: Final = ("closing/R, d", "closing/W, U", "closing/I")
+_KINEMATICS: Final = ("constraints/R, d", "constraints/W, U", "constraints/I")
 STAGES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "cartesian": {
         "position": _KINEMATICS,
-        "velocity": ("look/ω, v",),
-        "rhs": ("look/γ",),
+        "velocity": ("evaluation/ω, v",),
+        "rhs": ("evaluation/γ",),
         "mass_force": (
             "solve/state inertias",
             "solve/Ψ",
@@ -83,14 +83,14 @@ STAGES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "acceleration": ("solve/subsystem accelerations",),
     },
     "joint": {
-        "position": (*_KINEMATICS, "closing/V", "closing/Φ_q"),
-        "velocity": ("look/ω, v",),
-        "rhs": ("look/γ",),
+        "position": (*_KINEMATICS, "constraints/V", "constraints/Φ_q"),
+        "velocity": ("evaluation/ω, v",),
+        "rhs": ("evaluation/γ",),
         "mass_force": (
             "solve/state inertias",
             "solve/M_yq, M_qq, P_q",
-            "closing/LU of Φ_d",
-            "closing/B_di",
+            "constraints/LU of Φ_d",
+            "constraints/B_di",
             "solve/g_di",
             "solve/M*, Q*",
         ),
@@ -115,7 +115,7 @@ class Count:
 
 
 def full_elimination(size: int, sides: int) -> Count:
-    """Return the operations that solve a full system of ``size`` equations with right sides by LU."""
+    """Return the operations that solve a full system of ``size`` equations with right-hand sides by LU."""
     below = size * (size - 1) // 2
     squares = (size - 1) * size * (2 * size - 1) // 6
     products = squares + 2 * sides * below
@@ -153,7 +153,9 @@ def items() -> list[Item]:
     ratio = more / totals["joint"]
     found.append(Item("002.operations.ratio_full", what, PAPER_RATIO, ratio, "1", ratio > PAPER_RATIO))
     shared = _count(counts["joint"], [path for path in counts["joint"] if path.split("/")[-1] in _SHARED])
-    what = "operations of what both sets share: all joints' gaps, derivatives and accelerations, and forces"
+    what = (
+        "operations that both sets share: all joints' violations, derivatives and accelerations, and forces"
+    )
     found.append(answer("002.operations.shared", what, shared.total, "1"))
     return found
 

@@ -48,7 +48,7 @@ def told_by_plain_kernels(call: str) -> Any:
 
 
 def equations(name: str) -> list[list[float]]:
-    """Return the residual, and the gaps' accelerations, of a vehicle far from rest."""
+    """Return the residual, and the violations' accelerations, of a vehicle far from rest."""
     model = find(name)
     system, state, inputs = System(model), anywhere(model, 1), any_inputs(model, 1)
     return [system.residual(state, inputs).tolist(), system.constraints(state)[2].tolist()]
@@ -225,7 +225,7 @@ def test_the_car_of_kang_and_yoon_takes_the_multiplications_of_its_tables() -> N
     """LU and solution of 63 equations, divisions by pivots as multiplications; I, M and f as in Tables 1, 2.
 
     Of the 27 multiplications of each body in f, (19), the kernel of M and f has none: I γ and ω × I ω stand
-    in the out-of-balance forces that it is given.
+    in the residual forces that it is given.
     """
     found = innermost(operations("document-001", "lagrange", Extent.EVALUATION))
     assert found["LU"].multiplications == (63**3 - 63) // 3 + 63**2 + 63

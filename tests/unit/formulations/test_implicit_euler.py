@@ -1,4 +1,4 @@
-"""Implicit Euler with a Jacobian renewed in part: the inverse that follows, guards and policies."""
+"""Implicit Euler with a Jacobian updated in part: the inverse that follows, guards and policies."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_inertia_and_force_take_the_products_of_table_2() -> None:
     paths = [tree.path[line[LINK.path] : line[LINK.path] + line[LINK.path_size]] for line in tree.links]
     rotational = np.array([tree.rotational[path].sum() for path in paths])
     mass = 3 * lower + 3 * (lower + 1) * lower // 2 + 9 * rotational + 3 * (rotational + 1) * rotational // 2
-    # The 27 of each body are in its out-of-balance force already.
+    # The 27 of each body are in its residual force already.
     assert _Counting.products == np.sum(mass + 3 * (lower + rotational))
 
 

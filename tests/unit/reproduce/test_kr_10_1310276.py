@@ -135,7 +135,7 @@ def test_near_its_rest_shape_a_round_robin_is_as_good_as_full_renewal() -> None:
 
 
 def test_where_the_shape_changes_it_is_not() -> None:
-    """Errors of a step grow under the fastest coordinate's column, and die away under full renewal."""
+    """Errors of a step grow under the fastest coordinate's column, and die away under full update."""
     found = {item.identifier: item for item in case_items(CURL, 8, 50)}
     ours = {name.removeprefix("003.curl."): item.ours or 0.0 for name, item in found.items()}
     assert ours["full.amplification"] < 1.0
