@@ -23,6 +23,7 @@ from mastd.formulations.tree.recursion import (
     joint_axes,
     link_inertias,
     link_velocities,
+    row_of,
     velocity_columns,
 )
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
@@ -257,8 +258,8 @@ def prescribe_drives(tree: Tree, inputs: FloatArray) -> None:
 def write_accelerations(tree: Tree, car: Arrays) -> None:
     """Write the accelerations γ + V u̇, (10), (15), to the bodies of the car, those of spins to its wheels."""
     for i in range(tree.links.shape[0]):
-        x, y, z = tree.gamma_v[i, 0], tree.gamma_v[i, 1], tree.gamma_v[i, 2]
-        p, q, r = tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2]
+        x, y, z = row_of(tree.gamma_v, i, 0)
+        p, q, r = row_of(tree.gamma_w, i, 0)
         first = tree.links[i, LINK.path]
         for at in range(first, first + tree.links[i, LINK.path_size]):
             k = tree.path[at]

@@ -154,11 +154,8 @@ def solve_dependent(tree: Tree, group: int, right_side: FloatArray, out: FloatAr
     ``right_side`` (m) by rows, of which the group's are read; ``out`` (m) has the dependent coordinates, in
     the order of ``members``, in the places of the group's rows. Both may be one array.
     """
-    rows, row, at = (
-        tree.groups[group, BODY_GROUP.rows],
-        tree.groups[group, BODY_GROUP.first_row],
-        tree.groups[group, BODY_GROUP.factor],
-    )
+    fields = tree.groups[group]
+    rows, row, at = fields[BODY_GROUP.rows], fields[BODY_GROUP.first_row], fields[BODY_GROUP.factor]
     for i in range(row, row + rows):
         out[i] = right_side[i]
     for i in range(rows):
@@ -181,11 +178,8 @@ def solve_transposed(tree: Tree, group: int, right_side: FloatArray, out: FloatA
 
     ``right_side`` (m) by dependent coordinates, ``out`` (m) by rows. Both may be one array.
     """
-    rows, row, at = (
-        tree.groups[group, BODY_GROUP.rows],
-        tree.groups[group, BODY_GROUP.first_row],
-        tree.groups[group, BODY_GROUP.factor],
-    )
+    fields = tree.groups[group]
+    rows, row, at = fields[BODY_GROUP.rows], fields[BODY_GROUP.first_row], fields[BODY_GROUP.factor]
     for i in range(row, row + rows):
         out[i] = right_side[i]
     for i in range(rows):
@@ -273,11 +267,8 @@ def expand(tree: Tree, terms: FloatArray, values: FloatArray) -> None:
     """Write the dependent of ``values`` (n) from the independent ones, (26), (27): B_di of ``b_cells`` times
     these, plus ``terms`` (m)."""
     for group in range(tree.groups.shape[0]):
-        rows, row, first = (
-            tree.groups[group, BODY_GROUP.rows],
-            tree.groups[group, BODY_GROUP.first_row],
-            tree.groups[group, BODY_GROUP.first],
-        )
+        fields = tree.groups[group]
+        rows, row, first = fields[BODY_GROUP.rows], fields[BODY_GROUP.first_row], fields[BODY_GROUP.first]
         own, outsides = tree.groups[group, BODY_GROUP.free], tree.groups[group, BODY_GROUP.outsides]
         outside, cell = tree.groups[group, BODY_GROUP.outside], tree.groups[group, BODY_GROUP.cell]
         for i in range(rows):
@@ -307,10 +298,8 @@ def _size_rows(tree: Tree, group: int) -> None:
 def _take(tree: Tree, group: int, i: int, k: int) -> float:
     """Return a number of the elimination: of the columns that become dependent in ``lu``, else in
     ``b_cells``."""
-    rows, width = (
-        tree.groups[group, BODY_GROUP.rows],
-        tree.groups[group, BODY_GROUP.free] + tree.groups[group, BODY_GROUP.outsides],
-    )
+    fields = tree.groups[group]
+    rows, width = fields[BODY_GROUP.rows], fields[BODY_GROUP.free] + fields[BODY_GROUP.outsides]
     value: float = 0.0
     if k < rows:
         value = tree.lu[tree.groups[group, BODY_GROUP.factor] + i * rows + k]
@@ -322,10 +311,8 @@ def _take(tree: Tree, group: int, i: int, k: int) -> float:
 @fused_kernel
 def _put(tree: Tree, group: int, i: int, k: int, value: float) -> None:
     """Write a number where ``_take`` finds it."""
-    rows, width = (
-        tree.groups[group, BODY_GROUP.rows],
-        tree.groups[group, BODY_GROUP.free] + tree.groups[group, BODY_GROUP.outsides],
-    )
+    fields = tree.groups[group]
+    rows, width = fields[BODY_GROUP.rows], fields[BODY_GROUP.free] + fields[BODY_GROUP.outsides]
     if k < rows:
         tree.lu[tree.groups[group, BODY_GROUP.factor] + i * rows + k] = value
     else:

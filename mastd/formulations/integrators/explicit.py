@@ -1,7 +1,7 @@
-"""Steps in time over the coordinates of the tree, whatever formulation gives their accelerations.
+"""Explicit time integrators over the coordinates of the tree, whatever formulation gives their accelerations.
 
-Explicit formulas, on the group of rotations where a coordinate is a turn: the rotation vector since the
-beginning of the step is what is integrated (Munthe-Kaas 1998). *Runge–Kutta*: the classical formula of fourth
+They work on the group of rotations where a coordinate is a turn: the rotation vector since the
+beginning of the step is what is integrated (Munthe-Kaas 1998). *Runge–Kutta*: the classical one of fourth
 order, four evaluations a step. *Adams–Bashforth*: of second order, one evaluation a step.
 
 Within a step inputs and ground lie on the line between the last step's and this one's; a rack on the
@@ -11,6 +11,7 @@ one motion.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from mastd.arrays import FloatArray, IntArray
@@ -25,12 +26,16 @@ from mastd.vehicle.equations.external_forces import turn_wheels
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import DRIVER_COLUMNS, apply_inputs
 
-RUNGE_KUTTA: Final = 0
-ADAMS_BASHFORTH: Final = 1
-IMPLICIT_EULER: Final = 2
 
-EVALUATE_ONLY: Final = 3
-"""No step: accelerations at the state as it is."""
+class TimeIntegrator(IntEnum):
+    """How a step goes through time."""
+
+    RUNGE_KUTTA = 0
+    ADAMS_BASHFORTH = 1
+    IMPLICIT_EULER = 2
+    EVALUATE_ONLY = 3
+    """No step: accelerations at the state as it is."""
+
 
 STAGES: Final = 4
 LAST: Final = 4
@@ -188,21 +193,23 @@ def explicit_step(
     integrator: int,
     ground: FloatArray,
 ) -> int:
-    """Take a step of one of the explicit formulas; the accelerations of its beginning stand in the tree,
+    """Take a step of one of the explicit integrators; the accelerations of its beginning stand in the tree,
     those of its end do after it.
 
-    ``EVALUATE_ONLY`` moves nothing. Returns as ``evaluate``.
+    ``TimeIntegrator.EVALUATE_ONLY`` moves nothing. Returns as ``evaluate``.
     """
     failed = 0
-    several = integrator == RUNGE_KUTTA or (integrator == ADAMS_BASHFORTH and state.known[0] == 0)
+    several = integrator == TimeIntegrator.RUNGE_KUTTA or (
+        integrator == TimeIntegrator.ADAMS_BASHFORTH and state.known[0] == 0
+    )
     count = STAGES if several else 1
     for k in range(state.increment.shape[0]):
         state.increment[k] = 0.0
     save_start(tree, state)
-    if integrator != EVALUATE_ONLY:
+    if integrator != TimeIntegrator.EVALUATE_ONLY:
         write_slopes(tree, state, 0)
     for stage in range(1, count + 1):
-        if integrator != EVALUATE_ONLY:
+        if integrator != TimeIntegrator.EVALUATE_ONLY:
             _stage_increment(state, step, stage, count)
             displace_state(tree, state)
         fraction = 0.5 if stage < count - 1 else 1.0
@@ -214,7 +221,7 @@ def explicit_step(
             write_slopes(tree, state, stage)
     for k in range(state.increment.shape[0]):
         state.slopes[LAST, k] = state.slopes[0, k]
-    state.known[0] = 0 if integrator == EVALUATE_ONLY else 1
+    state.known[0] = 0 if integrator == TimeIntegrator.EVALUATE_ONLY else 1
     return failed
 
 

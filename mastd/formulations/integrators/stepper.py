@@ -11,12 +11,9 @@ from mastd.formulations.constraints.drive_forces import drive_forces
 from mastd.formulations.constraints.evaluate import write_accelerations
 from mastd.formulations.constraints.projection import max_violation_rate
 from mastd.formulations.integrators.explicit import (
-    ADAMS_BASHFORTH,
-    EVALUATE_ONLY,
-    IMPLICIT_EULER,
-    RUNGE_KUTTA,
     STAGES,
     IntegratorState,
+    TimeIntegrator,
     explicit_step,
     keep_inputs,
     take_inputs,
@@ -49,13 +46,13 @@ from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.motion import State, read_state, write_state
 
-CODES: Final[dict[Integrator, int]] = {
-    "runge-kutta": RUNGE_KUTTA,
-    "adams-bashforth": ADAMS_BASHFORTH,
-    "implicit-euler": IMPLICIT_EULER,
+CODES: Final[dict[Integrator, TimeIntegrator]] = {
+    "runge-kutta": TimeIntegrator.RUNGE_KUTTA,
+    "adams-bashforth": TimeIntegrator.ADAMS_BASHFORTH,
+    "implicit-euler": TimeIntegrator.IMPLICIT_EULER,
 }
 BRAKE_STEPS: Final = 2.0
-"""Steps in which a friction brake stops its wheel: an explicit formula has to follow it."""
+"""Steps in which a friction brake stops its wheel: an explicit integrator has to follow it."""
 
 
 class TreeSolver(NamedTuple):
@@ -89,8 +86,8 @@ def take_tree_steps(
     integrator, step = solver.integrator, solver.step
     keep = table.shape[0] == inputs.shape[0]
     for k in range(inputs.shape[0]):
-        take_inputs(tree, car, state, inputs[k], 0.0 if integrator == EVALUATE_ONLY else step)
-        if integrator == IMPLICIT_EULER:
+        take_inputs(tree, car, state, inputs[k], 0.0 if integrator == TimeIntegrator.EVALUATE_ONLY else step)
+        if integrator == TimeIntegrator.IMPLICIT_EULER:
             failed = implicit_step(
                 tree, car, workspaces, settings, state, solver.partial, solver.policy, ground
             )
@@ -173,7 +170,7 @@ class TreeSteps:
             ),
             step=step,
             policy=int(POLICIES[solver.renews]),
-            integrator=CODES[solver.steps_by],
+            integrator=int(CODES[solver.steps_by]),
         )
 
     def prepare(self, settled: State, speed: float) -> None:
@@ -208,7 +205,7 @@ class TreeSteps:
         width = TraceLayout(len(self.tree.spin), len(self.tree.drive_rows)).width
         take_tree_steps(
             self.layout.arrays,
-            self._solver._replace(integrator=EVALUATE_ONLY),
+            self._solver._replace(integrator=int(TimeIntegrator.EVALUATE_ONLY)),
             inputs[np.newaxis],
             ground,
             np.zeros(REPORT_SIZE),

@@ -6,6 +6,7 @@ from typing import Final
 
 from mastd.formulations.subsystem.workspace import COMPOSITE, COMPOSITE_SIZE, SUBSYSTEM, SubsystemWorkspace
 from mastd.formulations.tree.arrays import Tree
+from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import fused_kernel
 
 MIN_PIVOT: Final = 1e-9
@@ -34,7 +35,7 @@ def state_inertia(tree: Tree, work: SubsystemWorkspace, i: int) -> None:
     whole[i, COMPOSITE.inertia + 3] = tree.inertia[i, 3] - s0 * y
     whole[i, COMPOSITE.inertia + 4] = tree.inertia[i, 4] - s0 * z
     whole[i, COMPOSITE.inertia + 5] = tree.inertia[i, 5] - s1 * z
-    f0, f1, f2 = tree.residual[i, 0], tree.residual[i, 1], tree.residual[i, 2]
+    f0, f1, f2 = row_of(tree.residual, i, 0)
     whole[i, COMPOSITE.force], whole[i, COMPOSITE.force + 1], whole[i, COMPOSITE.force + 2] = f0, f1, f2
     whole[i, COMPOSITE.force + 3] = tree.residual[i, 3] + y * f2 - z * f1
     whole[i, COMPOSITE.force + 4] = tree.residual[i, 4] + z * f0 - x * f2
@@ -100,7 +101,7 @@ def solve_base(work: SubsystemWorkspace) -> None:
     for k in range(3):
         core[k, k] += whole[0, COMPOSITE.mass]
         core[3 + k, 3 + k] += whole[0, COMPOSITE.inertia + k]
-    s0, s1, s2 = whole[0, COMPOSITE.moment], whole[0, COMPOSITE.moment + 1], whole[0, COMPOSITE.moment + 2]
+    s0, s1, s2 = row_of(whole, 0, COMPOSITE.moment)
     core[0, 4] += s2
     core[0, 5] -= s1
     core[1, 3] -= s2

@@ -23,7 +23,7 @@ from mastd.formulations.subsystem.algebra import (
 )
 from mastd.formulations.subsystem.workspace import COMPOSITE, SUBSYSTEM, SubsystemWorkspace
 from mastd.formulations.tree.arrays import CUT_ROW, LINK, Tree
-from mastd.formulations.tree.recursion import UNIVERSAL
+from mastd.formulations.tree.recursion import UNIVERSAL, row_of
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.vehicle.blocks.fields import CONSTRAINT
 from mastd.vehicle.blocks.linear_algebra import solve_augmented
@@ -45,11 +45,8 @@ def reduce_cartesian(tree: Tree, car: Arrays, work: SubsystemWorkspace, s: int) 
 @fused_kernel
 def gather_constraints(tree: Tree, car: Arrays, work: SubsystemWorkspace, s: int) -> None:
     """Write Ψ_z of (14), and beside it −Ψ_θ and γ̂ of (16), to ``block``."""
-    size, frees, rows = (
-        6 * work.table[s, SUBSYSTEM.links],
-        work.table[s, SUBSYSTEM.free],
-        work.table[s, SUBSYSTEM.equations],
-    )
+    fields = work.table[s]
+    size, frees, rows = 6 * fields[SUBSYSTEM.links], fields[SUBSYSTEM.free], fields[SUBSYSTEM.equations]
     block, first = work.block, work.table[s, SUBSYSTEM.first_equation]
     for i in range(size):
         for k in range(size + frees + 1):
@@ -73,11 +70,8 @@ def gather_constraints(tree: Tree, car: Arrays, work: SubsystemWorkspace, s: int
 @fused_kernel
 def null_space(work: SubsystemWorkspace, s: int) -> bool:
     """Write N and p of (16) to ``solution``; return whether Ψ_z has full rank."""
-    size, frees, out = (
-        6 * work.table[s, SUBSYSTEM.links],
-        work.table[s, SUBSYSTEM.free],
-        work.table[s, SUBSYSTEM.first_solution],
-    )
+    fields = work.table[s]
+    size, frees, out = 6 * fields[SUBSYSTEM.links], fields[SUBSYSTEM.free], fields[SUBSYSTEM.first_solution]
     if not solve_augmented(work.block, size, size + frees + 1, MIN_PIVOT):
         return False
     for i in range(size):
@@ -89,11 +83,8 @@ def null_space(work: SubsystemWorkspace, s: int) -> bool:
 @fused_kernel
 def project(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write M_θθ, M_Eθᵀ and g_θ of (17) to ``reduced``, and add M_EE and ĝ_E to the base."""
-    links, count, frees = (
-        work.table[s, SUBSYSTEM.first_link],
-        work.table[s, SUBSYSTEM.links],
-        work.table[s, SUBSYSTEM.free],
-    )
+    fields = work.table[s]
+    links, count, frees = fields[SUBSYSTEM.first_link], fields[SUBSYSTEM.links], fields[SUBSYSTEM.free]
     first, solution, reduced = work.table[s, SUBSYSTEM.first_free], work.solution, work.reduced
     base = reduced.shape[1] - 7
     for i in range(first, first + frees):
@@ -153,11 +144,8 @@ def _add_force(work: SubsystemWorkspace, i: int, force: Triple, moment: Triple) 
 def expand_cartesian(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (18), (16)."""
     independent_accelerations(work, s)
-    count, frees, out = (
-        work.table[s, SUBSYSTEM.links],
-        work.table[s, SUBSYSTEM.free],
-        work.table[s, SUBSYSTEM.first_solution],
-    )
+    fields = work.table[s]
+    count, frees, out = fields[SUBSYSTEM.links], fields[SUBSYSTEM.free], fields[SUBSYSTEM.first_solution]
     for local_index in range(count):
         for c in range(6):
             at = out + 6 * local_index + c
@@ -176,10 +164,10 @@ def expand_cartesian(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
 def _direction(tree: Tree, k: int) -> Triple:
     """Return what a coordinate is read with: its axis, of a cross joint without the part of the other."""
     i = tree.link_of[k]
-    x, y, z = tree.axis[k, 0], tree.axis[k, 1], tree.axis[k, 2]
+    x, y, z = row_of(tree.axis, k, 0)
     if tree.links[i, LINK.kind] == UNIVERSAL:
         other = 2 * tree.links[i, LINK.first] + 1 - k
-        p, q, r = tree.axis[other, 0], tree.axis[other, 1], tree.axis[other, 2]
+        p, q, r = row_of(tree.axis, other, 0)
         cosine = dot(x, y, z, p, q, r)
         inverse = 1.0 / (1.0 - cosine * cosine)
         x, y, z = (x - cosine * p) * inverse, (y - cosine * q) * inverse, (z - cosine * r) * inverse
@@ -189,7 +177,7 @@ def _direction(tree: Tree, k: int) -> Triple:
 @fused_kernel
 def _levers(tree: Tree, i: int, lower: int, d: Triple) -> tuple[Triple, Triple]:
     """Return arm × d, of a joint from the centres of its upper and its lower body."""
-    x, y, z = tree.arm[i, 0], tree.arm[i, 1], tree.arm[i, 2]
+    x, y, z = row_of(tree.arm, i, 0)
     u, v, w = (
         x + tree.position[i, 0] - tree.position[lower, 0],
         y + tree.position[i, 1] - tree.position[lower, 1],

@@ -27,6 +27,7 @@ from mastd.formulations.subsystem.algebra import (
 )
 from mastd.formulations.subsystem.workspace import COMPOSITE, SUBSYSTEM, SubsystemWorkspace
 from mastd.formulations.tree.arrays import BODY_GROUP, LINK, Tree
+from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import fused_kernel, merged_kernel
 
 
@@ -55,10 +56,8 @@ def composite_inertias(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
 @fused_kernel
 def assemble_coupling(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write B_j of (23), M_yq, M_qq and P_q of (27), coordinates in the present order."""
-    first, size = (
-        work.table[s, SUBSYSTEM.first_coordinate],
-        work.table[s, SUBSYSTEM.rows] + work.table[s, SUBSYSTEM.free],
-    )
+    fields = work.table[s]
+    first, size = fields[SUBSYSTEM.first_coordinate], fields[SUBSYSTEM.rows] + fields[SUBSYSTEM.free]
     columns, whole, mass = work.state_columns, work.composite, work.mass
     for n in range(size):
         for k in range(size):
@@ -67,7 +66,7 @@ def assemble_coupling(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
         # Rising: the columns of the coordinates below stand already.
         k = work.coordinates[first + n]
         i = tree.link_of[k]
-        x, y, z = tree.axis[k, 0], tree.axis[k, 1], tree.axis[k, 2]
+        x, y, z = row_of(tree.axis, k, 0)
         w0, w1, w2 = 0.0, 0.0, 0.0
         if tree.rotational[k] > 0:
             w0, w1, w2 = x, y, z
@@ -80,25 +79,13 @@ def assemble_coupling(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
         columns[k, 0], columns[k, 1], columns[k, 2] = x, y, z
         columns[k, 3], columns[k, 4], columns[k, 5] = w0, w1, w2
         m = whole[i, COMPOSITE.mass]
-        s0, s1, s2 = (
-            whole[i, COMPOSITE.moment],
-            whole[i, COMPOSITE.moment + 1],
-            whole[i, COMPOSITE.moment + 2],
-        )
+        s0, s1, s2 = row_of(whole, i, COMPOSITE.moment)
         f0, f1, f2 = m * x, m * y, m * z
         t0, t1, t2 = s1 * z - s2 * y, s2 * x - s0 * z, s0 * y - s1 * x
         if tree.rotational[k] > 0:
             f0, f1, f2 = f0 + w1 * s2 - w2 * s1, f1 + w2 * s0 - w0 * s2, f2 + w0 * s1 - w1 * s0
-            xx, yy, zz = (
-                whole[i, COMPOSITE.inertia],
-                whole[i, COMPOSITE.inertia + 1],
-                whole[i, COMPOSITE.inertia + 2],
-            )
-            xy, xz, yz = (
-                whole[i, COMPOSITE.inertia + 3],
-                whole[i, COMPOSITE.inertia + 4],
-                whole[i, COMPOSITE.inertia + 5],
-            )
+            xx, yy, zz = row_of(whole, i, COMPOSITE.inertia)
+            xy, xz, yz = row_of(whole, i, COMPOSITE.inertia + 3)
             t0 = t0 + xx * w0 + xy * w1 + xz * w2
             t1 = t1 + xy * w0 + yy * w1 + yz * w2
             t2 = t2 + xz * w0 + yz * w1 + zz * w2
@@ -134,11 +121,8 @@ def assemble_coupling(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
 @fused_kernel
 def gather_dependence(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write −Φ_u⁻¹ Φ_v and Φ_u⁻¹ γ of (30) to ``solution``: those of the body groups of the subsystem."""
-    rows, frees, out = (
-        work.table[s, SUBSYSTEM.rows],
-        work.table[s, SUBSYSTEM.free],
-        work.table[s, SUBSYSTEM.first_solution],
-    )
+    fields = work.table[s]
+    rows, frees, out = fields[SUBSYSTEM.rows], fields[SUBSYSTEM.free], fields[SUBSYSTEM.first_solution]
     solution = work.solution
     for i in range(out, out + rows):
         for k in range(frees):
@@ -163,11 +147,8 @@ def gather_dependence(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
 @fused_kernel
 def project(work: SubsystemWorkspace, s: int) -> None:
     """Write M*, Q*_y and Q* of (29) to ``reduced``, and P_y − M_yu Φ_u⁻¹ γ of (32) to the base."""
-    rows, frees, first = (
-        work.table[s, SUBSYSTEM.rows],
-        work.table[s, SUBSYSTEM.free],
-        work.table[s, SUBSYSTEM.first_free],
-    )
+    fields = work.table[s]
+    rows, frees, first = fields[SUBSYSTEM.rows], fields[SUBSYSTEM.free], fields[SUBSYSTEM.first_free]
     out, solution, mass, coupling = (
         work.table[s, SUBSYSTEM.first_solution],
         work.solution,
@@ -205,11 +186,8 @@ def project(work: SubsystemWorkspace, s: int) -> None:
 def expand_joint(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
     """Write the accelerations of a subsystem's coordinates when those of the base stand: (29), (30)."""
     independent_accelerations(work, s)
-    first, rows, frees = (
-        work.table[s, SUBSYSTEM.first_coordinate],
-        work.table[s, SUBSYSTEM.rows],
-        work.table[s, SUBSYSTEM.free],
-    )
+    fields = work.table[s]
+    first, rows, frees = fields[SUBSYSTEM.first_coordinate], fields[SUBSYSTEM.rows], fields[SUBSYSTEM.free]
     out = work.table[s, SUBSYSTEM.first_solution]
     for i in range(rows):
         value = work.solution[out + i, frees]

@@ -11,7 +11,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.formulations.constraints.partition import acceleration_terms
 from mastd.formulations.constraints.projection import displace_link
-from mastd.formulations.integrators.explicit import EVALUATE_ONLY
+from mastd.formulations.integrators.explicit import TimeIntegrator
 from mastd.formulations.integrators.stepper import TreeSteps, take_tree_steps
 from mastd.formulations.subsystem.solve import solve_subsystems
 from mastd.formulations.subsystem.workspace import SubsystemWorkspace
@@ -97,7 +97,7 @@ class Car:
         wheels, drives = len(steps.tree.spin), len(steps.tree.drive_rows)
         arguments = (
             car,
-            solver._replace(integrator=EVALUATE_ONLY),
+            solver._replace(integrator=int(TimeIntegrator.EVALUATE_ONLY)),
             np.tile(self._inputs, (_REPEATS, 1)),
             self._ground,
             np.zeros(REPORT_SIZE),
