@@ -9,7 +9,7 @@ the target and x = Δτ/T, an advance is exact for any Δτ,
     λ = target + e₃,   λ′ = (e₂ − e₃)/T,   λ″ = (e₁ − 2e₂ + e₃)/T²,   λ‴ = (−3e₁ + 3e₂ − e₃)/T³.
 
 Every output is a weighted mean of earlier targets, so λ never leaves their hull; λ, λ′ and λ″ are
-continuous when the target changes. After ``level_time`` 0.3 % of a change are left. A level of 1 that has
+continuous when the target changes. After ``level_time`` 0.3 % of a change are left. A gain of 1 that has
 settled leaves the path bit for bit as it is. The poses of a path are relative to neutral, which the gain
 leaves in place.
 """
@@ -17,57 +17,72 @@ leaves in place.
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table
 from mastd.kernel import kernel
 
-LEVEL_TARGET, ERROR, TIME_CONSTANT, GAIN = 0, 1, 4, 5
-"""Places in the level's block: target, e₁ e₂ e₃, T in s, then λ and its three derivatives by τ."""
-LEVEL_SIZE = 9
+
+class MasterGainIndex(NamedTuple):
+    """State of the master gain."""
+
+    target: Annotated[int, Entry("1", "that the operator set")]
+    error: Annotated[int, Entry("1", "e₁ e₂ e₃: outputs of the lags less the target", 3)]
+    time_constant: Annotated[int, Entry("s", "T, of path time")]
+    gain: Annotated[int, Entry("1, 1/s, 1/s^2, 1/s^3", "λ and its three derivatives by τ", 4)]
+
+
+MASTER_GAIN = index_table(MasterGainIndex)
 
 LAGS_PER_CHANGE = 10.0
 """Time constants in ``level_time``."""
 SETTLED = 1e-10
 """Difference to the target at which the rest of a change is left out: 5 pm at 50 mm."""
-LEVEL_PEAKS = (0.2707, 0.2306, 1.0)
+GAIN_PEAKS = (0.2707, 0.2306, 1.0)
 """Largest |λ′|T, |λ″|T², |λ‴|T³ of a unit step."""
 
 
 @kernel
-def level_at(level: FloatArray, advance: float, gain: FloatArray) -> None:
+def gain_at(master: FloatArray, advance: float, gain: FloatArray) -> None:
     """Write λ and its three derivatives ``advance`` s of path time ahead into ``gain`` (4,)."""
-    e1, e2, e3 = level[ERROR], level[ERROR + 1], level[ERROR + 2]
+    e1, e2, e3 = master[MASTER_GAIN.error], master[MASTER_GAIN.error + 1], master[MASTER_GAIN.error + 2]
     if e1 == 0.0 and e2 == 0.0 and e3 == 0.0:
-        gain[0], gain[1], gain[2], gain[3] = level[LEVEL_TARGET], 0.0, 0.0, 0.0
+        gain[0], gain[1], gain[2], gain[3] = master[MASTER_GAIN.target], 0.0, 0.0, 0.0
         return
-    constant = level[TIME_CONSTANT]
+    constant = master[MASTER_GAIN.time_constant]
     x = advance / constant
-    share = math.exp(-x)
-    e3 = share * (e3 + x * (e2 + 0.5 * x * e1))
-    e2 = share * (e2 + x * e1)
-    e1 = share * e1
-    gain[0] = level[LEVEL_TARGET] + e3
+    decay = math.exp(-x)
+    e3 = decay * (e3 + x * (e2 + 0.5 * x * e1))
+    e2 = decay * (e2 + x * e1)
+    e1 = decay * e1
+    gain[0] = master[MASTER_GAIN.target] + e3
     gain[1] = (e2 - e3) / constant
     gain[2] = (e1 - 2.0 * e2 + e3) / constant**2
     gain[3] = (3.0 * (e2 - e1) - e3) / constant**3
 
 
 @kernel
-def advance_level(level: FloatArray, advance: float) -> None:
-    """Advance the block (LEVEL_SIZE,) by ``advance`` s of path time."""
-    e1, e2, e3 = level[ERROR], level[ERROR + 1], level[ERROR + 2]
+def advance_gain(master: FloatArray, advance: float) -> None:
+    """Advance the block (MASTER_GAIN) by ``advance`` s of path time."""
+    e1, e2, e3 = master[MASTER_GAIN.error], master[MASTER_GAIN.error + 1], master[MASTER_GAIN.error + 2]
     if e1 == 0.0 and e2 == 0.0 and e3 == 0.0:
         return
-    x = advance / level[TIME_CONSTANT]
-    share = math.exp(-x)
-    level[ERROR + 2] = share * (e3 + x * (e2 + 0.5 * x * e1))
-    level[ERROR + 1] = share * (e2 + x * e1)
-    level[ERROR] = share * e1
-    if abs(level[ERROR]) + abs(level[ERROR + 1]) + abs(level[ERROR + 2]) <= SETTLED:
-        level[ERROR : ERROR + 3] = 0.0
-    level_at(level, 0.0, level[GAIN : GAIN + 4])
+    x = advance / master[MASTER_GAIN.time_constant]
+    decay = math.exp(-x)
+    master[MASTER_GAIN.error + 2] = decay * (e3 + x * (e2 + 0.5 * x * e1))
+    master[MASTER_GAIN.error + 1] = decay * (e2 + x * e1)
+    master[MASTER_GAIN.error] = decay * e1
+    if (
+        abs(master[MASTER_GAIN.error])
+        + abs(master[MASTER_GAIN.error + 1])
+        + abs(master[MASTER_GAIN.error + 2])
+        <= SETTLED
+    ):
+        master[MASTER_GAIN.error : MASTER_GAIN.error + 3] = 0.0
+    gain_at(master, 0.0, master[MASTER_GAIN.gain : MASTER_GAIN.gain + 4])
 
 
 @kernel
@@ -84,25 +99,25 @@ def scale_path(gain: FloatArray, path: FloatArray) -> None:
         path[3, axis] = g3 * p0 + 3.0 * (g2 * p1 + g1 * p2) + g0 * p3
 
 
-def least_level_time(reach: float, velocity: float, acceleration: float, jerk: float) -> float:
+def min_level_time(reach: float, velocity: float, acceleration: float, jerk: float) -> float:
     """Return the shortest ``level_time`` in s with which a change of level adds no more than ``jerk``.
 
     ``reach`` is the largest pose from neutral; before and after the change the motion keeps ``velocity`` and
     ``acceleration``. Solves λ‴·reach + 3λ″·velocity + 3λ′·acceleration ≤ jerk with the peaks of each.
     """
-    first, second, third = LEVEL_PEAKS
+    first, second, third = GAIN_PEAKS
     roots = np.roots([third * reach, 3.0 * second * velocity, 3.0 * first * acceleration, -jerk])
     rate = max(float(root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) + 1e-12)
     return LAGS_PER_CHANGE / rate
 
 
-def level_refusal(target: float, limit: float) -> str:
-    """Return why ``target`` is no level to play at, empty where it is; ``limit``: what `check` proved."""
+def gain_refusal(target: float, limit: float) -> str:
+    """Return why ``target`` cannot be the master gain, empty where it can; ``limit``: proved by `check`."""
     if 0.0 <= target <= limit:
         return ""
     if not math.isfinite(target) or target < 0.0:
-        return f"level is refused: {target:g} is no share; 0 % to {100.0 * limit:.1f} % are possible"
+        return f"level is refused: {target:g} is not a valid ratio; allowed: 0 % to {100.0 * limit:.1f} %"
     return (
-        f"level is refused: {100.0 * target:.1f} % is above what `check` proved for this profile; "
-        f"0 % to {100.0 * limit:.1f} % are possible"
+        f"level is refused: {100.0 * target:.1f} % exceeds the maximum that `check` proved for this profile; "
+        f"allowed: 0 % to {100.0 * limit:.1f} %"
     )

@@ -6,9 +6,9 @@ acceleration and jerk follow by the chain rule
 
     x = p,   ẋ = p′σ,   ẍ = p″σ² + p′σ̇,   x⃛ = p‴σ³ + 3p″σσ̇ + p′σ̈.
 
-So hold, stop and resume never leave the path that ``check`` has proved, no leg is limited alone, and the
+So hold, stop and resume never leave the path that ``check`` has proved, no actuator is limited alone, and the
 speeds on it never exceed the proved ones. A profile's path is scaled by the master gain before that
-(``mastd.control.reference.master_gain``), and a look ahead slows it down where a limit would not be kept
+(``mastd.control.reference.master_gain``), and a preview slows it down where a limit would not be kept
 (``mastd.control.reference.preview``). Two more pieces make every other transition continuous:
 
 - an *offset* added to the path and faded out by quintics that start with the position, the rate and the
@@ -21,64 +21,24 @@ Poses are [x, y, z, roll, pitch, yaw] of C against neutral in m and rad, rates a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.control.reference.kernels import (
-    DURATION,
-    FADE,
-    LEVEL,
-    OFFSET,
-    PATH,
-    RATES,
-    REST,
-    START,
-    STATE_SIZE,
-    TARGET,
-    WARP,
-    Source,
-    advance,
-)
-from mastd.control.reference.master_gain import (
-    ERROR,
-    GAIN,
-    LAGS_PER_CHANGE,
-    LEVEL_SIZE,
-    LEVEL_TARGET,
-    TIME_CONSTANT,
-)
+from mastd.control.reference.kernels import TIMES, Paths, Source, Spline, advance, state_arrays
+from mastd.control.reference.master_gain import LAGS_PER_CHANGE, MASTER_GAIN
 from mastd.control.reference.paths import (
     brake_duration,
     fade_duration,
     hardest_brake,
     move_duration,
 )
-from mastd.control.reference.preview import (
-    FRESH,
-    LAST,
-    LIMIT,
-    NEXT,
-    WALL,
-    WALLS,
-    PathLimits,
-    describe_wall,
-    preview_block,
-)
-from mastd.control.reference.stream import NEWEST, PERIOD, stream_block
-from mastd.control.reference.time_scaling import (
-    FIRST,
-    MAX_FIRST,
-    MAX_SECOND,
-    MAX_WAY,
-    SECOND,
-    SPEED,
-    TIME,
-    WANTED,
-    WARP_SIZE,
-    speed_bounds,
-)
+from mastd.control.reference.preview import PREVIEW, PathLimits, describe_wall, preview_arrays
+from mastd.control.reference.stream import STREAM, stream_block
+from mastd.control.reference.time_scaling import MAX_WAY, TIME_SCALING, speed_bounds
+from mastd.kernel import entry
 from mastd.motion.profile.timeline import Timeline, at_rest
 
 _NOTHING = at_rest()
@@ -88,7 +48,7 @@ _CONTINUOUS = 1e-12
 MAX_LATER = 32
 """Periods that one cycle makes up for at most in ``Reference.later``."""
 _ROUNDING = 1e-6
-"""Share of a period by which path time may be rounded."""
+"""Ratio of a period by which path time may be rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +58,7 @@ class MotionLimits:
     ``move`` (3, 6): velocity, acceleration, jerk of moves; ``brake`` (2, 6): acceleration and jerk of
     decelerations from a measured speed and of what fades out; ``distance``: longest way of these.
     ``stop_time``: s in which path time stops from full speed, or starts; ``level_time``: s of a change of
-    level. ``path``: what the look ahead keeps, None for no look ahead.
+    the master gain. ``path``: what the preview keeps, None for no preview.
     """
 
     move: FloatArray
@@ -112,7 +72,7 @@ class MotionLimits:
 class Reference:
     """The reference generator of the loop; ``motion`` (4, 6) holds pose, rates, accelerations, jerks.
 
-    ``limits`` are what moves, brakes, fades and changes of speed and level keep.
+    ``limits`` are what moves, brakes, fades and changes of speed and master gain keep.
     """
 
     def __init__(
@@ -131,44 +91,42 @@ class Reference:
         """Knots of the path while ``source`` is STREAM, ``period`` s apart: whoever makes it adds them."""
         self.limits = limits
         self.source = Source.REST
-        self._number = REST
-        self.block = self._state = state = np.zeros(STATE_SIZE)
+        self._number = int(Source.REST)
+        self.state = state = state_arrays()
         """State of the generator (``mastd.control.reference.kernels``): only to be read."""
-        self.preview = self._preview = preview_block(limits.path, MAX_WAY * limits.stop_time)
-        """Block of the look ahead (``mastd.control.reference.preview``): only to be read."""
-        self.path = state[PATH : PATH + 24].reshape(4, 6)
-        self._warp = state[WARP : WARP + WARP_SIZE]
-        self._level = state[LEVEL : LEVEL + LEVEL_SIZE]
-        self._offset = state[OFFSET : OFFSET + 18].reshape(3, 6)
-        self._fade = state[FADE : FADE + 2]
-        self._start = state[START : START + 6]
-        self._target = state[TARGET : TARGET + 6]
-        self._rates = state[RATES : RATES + 6]
-        self._warp[[SPEED, WANTED]] = 1.0
-        self._warp[[MAX_FIRST, MAX_SECOND]] = speed_bounds(limits.stop_time)
-        self._level[[LEVEL_TARGET, GAIN]] = 1.0
-        self._level[TIME_CONSTANT] = limits.level_time / LAGS_PER_CHANGE
-        state[DURATION] = 1.0
+        self.preview = preview_arrays(limits.path, MAX_WAY * limits.stop_time)
+        """Arrays of the preview (``mastd.control.reference.preview``): only to be read."""
+        self.path = state.path
+        self._fade = state.times[TIMES.fade :]
+        self._points = self.preview.state
+        scaling, gain = state.scaling, state.gain
+        scaling[[TIME_SCALING.speed, TIME_SCALING.requested]] = 1.0
+        bounds = speed_bounds(limits.stop_time)
+        scaling[[TIME_SCALING.max_rate, TIME_SCALING.max_acceleration]] = bounds
+        gain[[MASTER_GAIN.target, MASTER_GAIN.gain]] = 1.0
+        gain[MASTER_GAIN.time_constant] = limits.level_time / LAGS_PER_CHANGE
+        state.times[TIMES.duration] = 1.0
+        self._advance: Callable[..., None] | None = None
 
     @property
     def time(self) -> float:
         """Time τ on the present path, in seconds."""
-        return float(self._warp[TIME])
+        return float(self.state.scaling[TIME_SCALING.time])
 
     @property
     def speed(self) -> float:
         """Speed σ of path time: 1 plays, 0 stands."""
-        return float(self._warp[SPEED])
+        return float(self.state.scaling[TIME_SCALING.speed])
 
     @property
-    def level(self) -> float:
+    def gain(self) -> float:
         """Master gain λ of the profile now."""
-        return float(self._level[GAIN])
+        return float(self.state.gain[MASTER_GAIN.gain])
 
     @property
-    def level_target(self) -> float:
-        """Master gain that was asked for."""
-        return float(self._level[LEVEL_TARGET])
+    def gain_target(self) -> float:
+        """Requested master gain."""
+        return float(self.state.gain[MASTER_GAIN.target])
 
     @property
     def offset_faded(self) -> bool:
@@ -177,12 +135,12 @@ class Reference:
 
     @property
     def settled(self) -> bool:
-        """No offset is left to fade, and no change of level that would move the table."""
+        """No offset is left to fade, and no change of the master gain that would move the table."""
         if not self.offset_faded:
             return False
         return (
             self.source is not Source.PROFILE
-            or not self._level[ERROR:TIME_CONSTANT].any()
+            or not self.state.gain[MASTER_GAIN.error : MASTER_GAIN.time_constant].any()
             or not self.path.any()
         )
 
@@ -193,17 +151,27 @@ class Reference:
             return False
         if self.source is Source.REST:
             return True
-        if self._warp[SPEED] == 0.0 and self._warp[WANTED] == 0.0:
+        if (
+            self.state.scaling[TIME_SCALING.speed] == 0.0
+            and self.state.scaling[TIME_SCALING.requested] == 0.0
+        ):
             return True
-        return self.source in (Source.MOVE, Source.BRAKE) and self._warp[TIME] >= self._state[DURATION]
+        return (
+            self.source in (Source.MOVE, Source.BRAKE)
+            and self.state.scaling[TIME_SCALING.time] >= self.state.times[TIMES.duration]
+        )
 
     @property
     def blocked(self) -> str:
         """What the path would run into if it were played on; empty for nothing, and while it is to stand."""
-        if self._preview[LIMIT] > 0.0 or self._warp[WANTED] == 0.0 or self._preview[WALL] < 0.0:
+        if (
+            self._points[PREVIEW.limit] > 0.0
+            or self.state.scaling[TIME_SCALING.requested] == 0.0
+            or self._points[PREVIEW.wall] < 0.0
+        ):
             return ""
         assert self.limits.path is not None
-        return describe_wall(self._preview, self.limits.path)
+        return describe_wall(self.preview, self.limits.path)
 
     def rest(self, pose: FloatArray) -> None:
         """Stand at ``pose`` at once: for a drive that does not follow the set-points. Else use ``stand``."""
@@ -226,19 +194,19 @@ class Reference:
         The strokes' and the pose's limits are kept on the way if ``target`` lies within them; lowering goes
         beyond them by design.
         """
-        self._start[:] = self.motion[0]
-        self._target[:] = target
-        duration = move_duration(self._target - self._start, *self.limits.move)
-        self._state[DURATION] = duration
+        self.state.start[:] = self.motion[0]
+        self.state.target[:] = target
+        duration = move_duration(self.state.target - self.state.start, *self.limits.move)
+        self.state.times[TIMES.duration] = duration
         self._begin(Source.MOVE)
-        self._carry(self._start)
-        self._preview[WALLS] = float(self.limits.path is None or self.limits.path.contain(target))
+        self._carry(self.state.start)
+        self._points[PREVIEW.walls] = float(self.limits.path is None or self.limits.path.contain(target))
         return duration
 
     def play(self, start: FloatArray) -> None:
         """Play the profile from its first pose ``start``; ``advance`` is given its timeline from now on."""
         self._begin(Source.PROFILE)
-        self._carry(start * self.level)
+        self._carry(start * self.gain)
 
     def follow_stream(self) -> None:
         """Follow the knots of ``stream`` from the first one on, which is to be the last command."""
@@ -247,100 +215,104 @@ class Reference:
 
     def lacks(self, dt: float) -> bool:
         """Return whether the stream needs another knot before ``dt`` s more of it can be followed."""
-        warp, stream = self._warp, self.stream
-        stands = warp[SPEED] == 0.0 and warp[WANTED] == 0.0
-        return not stands and bool(stream[NEWEST] * stream[PERIOD] < warp[TIME] + (1.0 - _ROUNDING) * dt)
+        scaling, stream = self.state.scaling, self.stream
+        stands = scaling[TIME_SCALING.speed] == 0.0 and scaling[TIME_SCALING.requested] == 0.0
+        return not stands and bool(
+            stream[STREAM.newest] * stream[STREAM.period]
+            < scaling[TIME_SCALING.time] + (1.0 - _ROUNDING) * dt
+        )
 
     def brake(self, pose: FloatArray, rates: FloatArray) -> None:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
 
-        Where that would leave the stroke it brakes harder, at most with the links' greatest acceleration.
+        Where that would leave the stroke it brakes harder, at most with the actuators' maximum acceleration.
         """
-        self._start[:] = pose
-        self._rates[:] = rates
+        self.state.start[:] = pose
+        self.state.rates[:] = rates
         duration = brake_duration(rates, self.limits.brake, self.limits.distance)
         if self.limits.path is not None:
-            share = self.limits.path.share_within(pose, 0.5 * duration * rates)
+            ratio = self.limits.path.ratio_within(pose, 0.5 * duration * rates)
             hardest = hardest_brake(rates, self.limits.path.acceleration)
-            duration = max(share * duration, min(hardest, duration))
-        self._state[DURATION] = duration
+            duration = max(ratio * duration, min(hardest, duration))
+        self.state.times[TIMES.duration] = duration
         self._begin(Source.BRAKE)
         self._fade[1] = 0.0
         self.broken += 1
 
     def slow(self, speed: float) -> None:
         """Take the speed of path time to ``speed`` (0 or 1) from what it is now, within ``stop_time``."""
-        self._warp[WANTED] = speed
+        self.state.scaling[TIME_SCALING.requested] = speed
 
-    def set_level(self, target: float) -> None:
-        """Take the profile's gain to ``target``: at once, or while it plays in ``level_time`` of its time.
+    def set_gain(self, target: float) -> None:
+        """Take the profile's master gain to ``target``: at once, or in ``level_time`` while it plays.
 
-        ``level_refusal`` tells what may be asked for.
+        ``gain_refusal`` says what may be asked for.
         """
-        level = self._level
+        gain = self.state.gain
         if self.source is Source.PROFILE:
-            level[ERROR:TIME_CONSTANT] += level[LEVEL_TARGET] - target
-            level[LEVEL_TARGET] = target
-            self._preview[NEXT], self._preview[WALL] = 0.0, -1.0  # all points ahead are looked at again
+            gain[MASTER_GAIN.error : MASTER_GAIN.time_constant] += gain[MASTER_GAIN.target] - target
+            gain[MASTER_GAIN.target] = target
+            self._points[PREVIEW.next], self._points[PREVIEW.wall] = (
+                0.0,
+                -1.0,
+            )  # all points ahead are evaluated again
         else:
-            level[LEVEL_TARGET] = target
-            self._settle_level()
+            gain[MASTER_GAIN.target] = target
+            self._settle_gain()
 
     def rejoin(self, pose: FloatArray, rates: FloatArray) -> None:
         """Go on from ``pose`` and ``rates`` as measured: path time starts from rest, the offset fades out.
 
         A path that stood stays standing.
         """
-        self._warp[[SPEED, FIRST, SECOND]] = 0.0
+        self.state.scaling[[TIME_SCALING.speed, TIME_SCALING.rate, TIME_SCALING.acceleration]] = 0.0
         self.broken += 1
         self._fade_from(pose - self.path[0], rates, np.zeros(6))
 
     def advance(self, dt: float, timeline: Timeline | None = None) -> None:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
-        source = REST if timeline is None and self.source is Source.PROFILE else self._number
+        source = int(Source.REST) if timeline is None and self.source is Source.PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
         periods = max(round(dt / self._period), 1)
         if periods > MAX_LATER:
             periods = 1
             self.broken += 1
         self.later = self._later[:periods]
-        known = self.source is not Source.STREAM
-        advance(
-            source,
-            self._state,
-            self.stream,
-            self._preview,
-            read.coefficients,
-            read.first_rows,
-            read.intervals,
-            read.starts,
-            read.repeats,
-            dt,
-            self.motion,
-            self._ahead if known else 0.0,
-            self._period,
-            self.later,
+        arguments = self._arguments(read, source, dt)
+        if self._advance is None:
+            self._advance = entry(advance, arguments)
+        self._advance(*arguments)
+
+    def _arguments(self, timeline: Timeline, source: int, dt: float) -> tuple[object, ...]:
+        """Return the arguments of the kernel ``advance``; a stream is not known ahead."""
+        spline = Spline(
+            timeline.coefficients, timeline.first_rows, timeline.intervals, timeline.starts, timeline.repeats
         )
+        ahead = 0.0 if self.source is Source.STREAM else self._ahead
+        times = (dt, ahead, self._period)
+        return source, Paths(self.state, self.stream, spline), self.preview, times, self.motion, self.later
 
     def _begin(self, source: Source) -> None:
-        """Start a path at full speed; the level is taken over, the look ahead begins anew."""
+        """Start a path at full speed; the master gain is taken over, the preview begins anew."""
         self.source, self._number = source, int(source)
-        self._warp[:MAX_FIRST] = (0.0, 1.0, 0.0, 0.0, 1.0)
-        self._settle_level()
-        self._preview[[LIMIT, NEXT, FRESH, WALLS, LAST, WALL]] = (1.0, 0.0, 1.0, 1.0, -1.0, -1.0)
+        self.state.scaling[: TIME_SCALING.max_rate] = (0.0, 1.0, 0.0, 0.0, 1.0)
+        self._settle_gain()
+        points = self._points
+        points[[PREVIEW.limit, PREVIEW.at_start, PREVIEW.walls]] = 1.0
+        points[PREVIEW.next], points[PREVIEW.last], points[PREVIEW.wall] = 0.0, -1.0, -1.0
 
-    def _settle_level(self) -> None:
-        level = self._level
-        level[ERROR:TIME_CONSTANT] = 0.0
-        level[GAIN:] = 0.0
-        level[GAIN] = level[LEVEL_TARGET]
+    def _settle_gain(self) -> None:
+        gain = self.state.gain
+        gain[MASTER_GAIN.error : MASTER_GAIN.time_constant] = 0.0
+        gain[MASTER_GAIN.gain :] = 0.0
+        gain[MASTER_GAIN.gain] = gain[MASTER_GAIN.target]
 
     def _carry(self, beginning: FloatArray) -> None:
         """Let what the last command has more than a path at rest at ``beginning`` fade out."""
         self._fade_from(self.motion[0] - beginning, self.motion[1], self.motion[2])
 
     def _fade_from(self, position: FloatArray, rates: FloatArray, accelerations: FloatArray) -> None:
-        offset = self._offset
+        offset = self.state.offset
         offset[0], offset[1], offset[2] = position, rates, accelerations
         self._fade[:] = 0.0
         if np.abs(offset).max() > _CONTINUOUS:

@@ -9,40 +9,49 @@ time, with continuous accelerations. Knots are kept for as long as a stall may m
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 
 KNOTS = 256
 """Knots that are kept: a quarter of a second at 1 kHz."""
-PERIOD, NEWEST = 0, 1
-"""Places in the block: s between two knots, number of the newest knot. The knots follow."""
-_HEAD = 2
 _KNOT = 18
-STREAM_SIZE = _HEAD + KNOTS * _KNOT
+
+
+class StreamIndex(NamedTuple):
+    """Block of a stream."""
+
+    period: Annotated[int, Entry("s", "between two knots")]
+    newest: Annotated[int, Entry("1", "number of the newest knot")]
+    knots: Annotated[int, Entry("m, rad, s", "pose, rates, accelerations of each, a ring", KNOTS * _KNOT)]
+
+
+STREAM = index_table(StreamIndex)
 
 
 def stream_block(period: float) -> FloatArray:
     """Return the block of a stream with knots ``period`` s apart, all of them at the neutral pose."""
-    block = np.zeros(STREAM_SIZE)
-    block[PERIOD] = period
+    block = np.zeros(size_of(STREAM))
+    block[STREAM.period] = period
     return block
 
 
 @fused_kernel
 def begin_stream(stream: FloatArray, motion: FloatArray) -> None:
     """Begin at path time 0 with pose, rates and accelerations ``motion`` (≥ 3, 6)."""
-    stream[NEWEST] = -1.0
+    stream[STREAM.newest] = -1.0
     add_knot(stream, motion)
 
 
 @fused_kernel
 def add_knot(stream: FloatArray, motion: FloatArray) -> None:
     """Add the next knot: pose, rates, accelerations ``motion`` (≥ 3, 6)."""
-    stream[NEWEST] += 1.0
-    first = _HEAD + _KNOT * (int(stream[NEWEST]) % KNOTS)
+    stream[STREAM.newest] += 1.0
+    first = STREAM.knots + _KNOT * (int(stream[STREAM.newest]) % KNOTS)
     for row in range(3):
         for axis in range(6):
             stream[first + 6 * row + axis] = motion[row, axis]
@@ -54,17 +63,17 @@ def read_stream(stream: FloatArray, time: float, path: FloatArray) -> None:
 
     Beyond the newest knot the path is that at the newest one.
     """
-    h = stream[PERIOD]
-    newest = int(stream[NEWEST])
+    h = stream[STREAM.period]
+    newest = int(stream[STREAM.newest])
     left = min(max(math.floor(time / h), newest - KNOTS + 1, 0), newest - 1)
     if left < 0:
         for axis in range(6):
-            path[0, axis], path[1, axis] = stream[_HEAD + axis], stream[_HEAD + 6 + axis]
-            path[2, axis], path[3, axis] = stream[_HEAD + 12 + axis], 0.0
+            path[0, axis], path[1, axis] = stream[STREAM.knots + axis], stream[STREAM.knots + 6 + axis]
+            path[2, axis], path[3, axis] = stream[STREAM.knots + 12 + axis], 0.0
         return
     u = min(time / h - left, 1.0)
-    a = _HEAD + _KNOT * (left % KNOTS)
-    b = _HEAD + _KNOT * ((left + 1) % KNOTS)
+    a = STREAM.knots + _KNOT * (left % KNOTS)
+    b = STREAM.knots + _KNOT * ((left + 1) % KNOTS)
     for axis in range(6):
         p, v, w = stream[a + axis], stream[a + 6 + axis] * h, stream[a + 12 + axis] * h * h
         # What the cubic from the left leaves at the right, in position, rate and acceleration.

@@ -1,7 +1,7 @@
-"""Correction of amplitude, phase and harmonics: the sines of a profile that ask for it, its place in a cycle.
+"""Correction of amplitude, phase and harmonics: the sines of a profile that ask for it, its part of a cycle.
 
 What it does: ``mastd.control.sine.harmonics``. `check` examines such a sine at 1 + bound times its size: no
-link is moved by more of the correction than by that share of what the sine asks of the link that moves most.
+actuator is moved by more of the correction than by that ratio of what the sine asks of the one it moves most.
 """
 
 from __future__ import annotations
@@ -14,19 +14,9 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import Source
 from mastd.control.reference.reference import MAX_LATER, Reference
 from mastd.control.sine.corrected_sine import SINE_SIZE
-from mastd.control.sine.harmonics import (
-    AHEAD,
-    ANSWERED,
-    BOUNDED,
-    BROKEN,
-    ELAPSED,
-    NOW,
-    ON_PATH,
-    PERIOD,
-    WAITED,
-    correct,
-    correction_state,
-)
+from mastd.control.sine.harmonics import CYCLE, MEMORY, Followed, correct, correction_state, reset
+from mastd.index_table import size_of
+from mastd.kernel import entry
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import euler_jacobian
 from mastd.motion.profile.compiler import Program, fade_knots
@@ -57,14 +47,14 @@ def corrected_sines(
         omega = 2.0 * np.pi * segment.frequency
         harmonics = min(segment.correction.harmonics, int(MAX_CORRECTED / segment.frequency))
         pose = timeline.sample(np.array([start * KNOT_SPACING]))[0, 0]
-        asked = _largest_link_acceleration(segment, motion, geometry, pose)
+        asked = _max_actuator_acceleration(segment, motion, geometry, pose)
         budget = segment.correction.bound * asked
         rows.append([*(KNOT_SPACING * row), omega, harmonics, budget, segment.correction.time])
     return np.array(rows).reshape(-1, SINE_SIZE)
 
 
-def _largest_link_acceleration(segment: Sine, motion: Program, geometry: Geometry, pose: FloatArray) -> float:
-    """Return the amplitude in m/s² of the acceleration of the link that a sine moves most, about ``pose``."""
+def _max_actuator_acceleration(segment: Sine, motion: Program, geometry: Geometry, pose: FloatArray) -> float:
+    """Return the amplitude in m/s² of the largest acceleration of an actuator in a sine about ``pose``."""
     wave = np.zeros(6, dtype=np.complex128)
     for axis, _, size in axis_items(segment.axes):
         peak = size.peak
@@ -79,9 +69,9 @@ def _largest_link_acceleration(segment: Sine, motion: Program, geometry: Geometr
 
 
 class SineCorrection:
-    """Keeps the motion that is handed to the control in the reference's place.
+    """Hands the corrected motion to the control instead of the reference's.
 
-    ``measured`` (6,): acceleration of the pose; ``waited``: s by which the references of length and force
+    ``measured`` (6,): acceleration of the pose; ``delay``: s by which the references of length and force
     wait for the valves, and the table with them.
     """
 
@@ -92,21 +82,21 @@ class SineCorrection:
         measured: FloatArray,
         period: float,
         ahead: float,
-        waited: float,
+        delay: float,
     ) -> None:
         self._reference = reference
         self._period = period
-        self._now = now = np.zeros(NOW)
-        now[[PERIOD, AHEAD, WAITED]] = period, ahead, waited
-        self._state = correction_state()
+        self._cycle = cycle = np.zeros(size_of(CYCLE))
+        cycle[[CYCLE.period, CYCLE.ahead, CYCLE.delay]] = period, ahead, delay
+        self._state = correction_state(geometry.links)
         self._sines = NOTHING
         self._motion = np.zeros((4, 6))
         self._later = np.zeros((MAX_LATER, 4, 6))
-        self._arguments = (
-            *(reference.block, reference.preview, self._state, now),
-            *(geometry.legs, np.zeros((geometry.links, 6)), measured, reference.motion),
-        )
-        self._call(reference.later)  # so that it is compiled before it is needed
+        state = reference.state
+        followed = Followed(state.scaling, state.gain, reference.preview.state, reference.motion, measured)
+        self._arguments = (followed, self._state, cycle, geometry.legs)
+        self._correct = entry(correct, self._call_with(reference.later))
+        self._call(reference.later)
 
     @property
     def wanted(self) -> bool:
@@ -116,12 +106,12 @@ class SineCorrection:
     @property
     def bounded(self) -> bool:
         """The correction of the sine that is played is as large as it may become."""
-        return bool(self._state[BOUNDED])
+        return bool(self._state.memory[MEMORY.bounded])
 
     def take(self, sines: FloatArray) -> None:
         """Take over the sines of another profile, see ``corrected_sines``; only while none is played."""
         self._sines = np.array(sines)
-        self._state[:] = correction_state()
+        reset(self._state)
 
     def corrected(self, answered: bool, broken: bool) -> tuple[FloatArray, FloatArray]:
         """Return ``motion`` and ``later`` of the reference, corrected.
@@ -129,16 +119,19 @@ class SineCorrection:
         ``answered``: this cycle's sample shows what came of the last cycle's motion; ``broken``: the motion
         does not go on from that one.
         """
-        reference, now = self._reference, self._now
+        reference, cycle = self._reference, self._cycle
         later = reference.later
         count = len(later)
-        now[ELAPSED] = count * self._period
-        now[ON_PATH] = reference.source is Source.PROFILE
-        now[ANSWERED] = answered and count == 1
-        now[BROKEN] = broken
+        cycle[CYCLE.elapsed] = count * self._period
+        cycle[CYCLE.on_path] = reference.source is Source.PROFILE
+        cycle[CYCLE.answered] = answered and count == 1
+        cycle[CYCLE.broken] = broken
         if not self._call(later):
             return reference.motion, later
         return self._motion, self._later[:count]
 
     def _call(self, later: FloatArray) -> bool:
-        return correct(self._sines, *self._arguments, later, self._motion, self._later[: len(later)])
+        return bool(self._correct(*self._call_with(later)))
+
+    def _call_with(self, later: FloatArray) -> tuple[object, ...]:
+        return self._sines, *self._arguments, later, self._motion, self._later[: len(later)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mastd.control.reference.master_gain import least_level_time
+from mastd.control.reference.master_gain import min_level_time
 from mastd.control.reference.preview import PathLimits
 from mastd.control.reference.reference import MotionLimits
-from mastd.control.reference.time_scaling import JERK_SHARE, least_duration
+from mastd.control.reference.time_scaling import JERK_RATIO, min_stop_time
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
@@ -17,13 +17,13 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
     """Return the limits of the daemon's own moves, decelerations and changes of speed and level.
 
     Stops and changes of level take longer than asked for where their jerk at an actuator would otherwise
-    exceed ``JERK_SHARE`` of its limit.
+    exceed ``JERK_RATIO`` of its limit.
     """
     m, b = daemon.moves, daemon.moves.brake
-    jerk = JERK_SHARE * table.limits.jerk
+    jerk = JERK_RATIO * table.limits.jerk
     path = PathLimits.from_settings(table, geometry)
-    stop = least_duration(path.velocity, path.acceleration, jerk)
-    level = least_level_time(float(path.reach.max()), path.velocity, path.acceleration, jerk)
+    stop = min_stop_time(path.velocity, path.acceleration, jerk)
+    level = min_level_time(float(path.reach.max()), path.velocity, path.acceleration, jerk)
     return MotionLimits(
         np.array(
             [

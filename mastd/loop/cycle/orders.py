@@ -14,7 +14,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.reference.jog import JogRanges, plan_jog
-from mastd.control.reference.master_gain import level_refusal
+from mastd.control.reference.master_gain import gain_refusal
 from mastd.control.reference.reference import Reference
 from mastd.errors import UsageError
 from mastd.kinematics.forward import Observer
@@ -117,8 +117,8 @@ class Orders:
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
         self._carrier.carry(self._bare if felt else loaded.model)
         self._vehicles.take(loaded.vehicle, loaded.driven)
-        if self._reference.level_target > loaded.level_limit:
-            self._reference.set_level(loaded.level_limit)
+        if self._reference.gain_target > loaded.level_limit:
+            self._reference.set_gain(loaded.level_limit)
 
     def meet_plant(self, simulated: bool) -> None:
         """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
@@ -171,9 +171,9 @@ class Orders:
             return (
                 "level is refused: a driven vehicle has no level; its gains are in the cueing of the profile"
             )
-        refusal = level_refusal(arguments[0], self.level_limit)
+        refusal = gain_refusal(arguments[0], self.level_limit)
         if not refusal:
-            self._reference.set_level(arguments[0])
+            self._reference.set_gain(arguments[0])
         return refusal
 
     def _jog(self, arguments: Sequence[float]) -> str:

@@ -74,7 +74,7 @@ class ServiceJournal:
             }
         )
         self._send(self._rights)
-        self._send({"event": "level", "share": self._cycle.reference.level_target})
+        self._send({"event": "level", "share": self._cycle.reference.gain_target})
         if self._plant is not None:
             self._send(self._plant)
 

@@ -82,7 +82,7 @@ class Trace:
         self.command.append(rig.cycle.frame.command[:21].copy())
         self.on_path.append(reference.source is Source.PROFILE and reference.offset_faded)
         self.pose.append(rig.cycle.frame.motion[0].copy())
-        self.gain_and_time.append((reference.level, reference.time))
+        self.gain_and_time.append((reference.gain, reference.time))
         self.truth.append(rig.plant.true_pose)
 
 
@@ -235,7 +235,7 @@ def test_a_blocked_path_holds_the_table_before_the_limit_and_goes_on_at_a_lower_
     rig.step(Verb.RESUME)
     steps(4000)
     assert rig.state() is State.RUNNING
-    assert rig.cycle.reference.level == pytest.approx(0.3, abs=1e-3)
+    assert rig.cycle.reference.gain == pytest.approx(0.3, abs=1e-3)
     lengths = np.array(trace.command)[:, :7] - plan.geometry.neutral_lengths
     assert np.abs(lengths).max() <= 0.005
     check_smoothness(rig, trace)

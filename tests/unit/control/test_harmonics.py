@@ -139,7 +139,7 @@ def test_it_is_one_motion_that_was_foreseen_through_hold_resume_and_a_change_of_
     requests = {
         3000: lambda: reference.slow(0.0),
         5000: lambda: reference.slow(1.0),
-        7000: lambda: reference.set_level(0.6),
+        7000: lambda: reference.set_gain(0.6),
     }
     asked, sent, foreseen = plays.play(11_000, requests)
     added = sent - asked

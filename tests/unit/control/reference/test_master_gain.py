@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
-from mastd.control.reference.master_gain import least_level_time, level_refusal
+from mastd.control.reference.master_gain import gain_refusal, min_level_time
 from mastd.control.reference.reference import MotionLimits, Reference
 from mastd.motion.profile.timeline import Timeline, join
 
@@ -37,13 +37,13 @@ def play(timeline: Timeline, steps: int, levels: dict[int, float], speeds: dict[
     rows = np.zeros((steps, 5, 6))
     for step, row in enumerate(rows):
         if step in levels:
-            reference.set_level(levels[step])
-            assert reference.level_target == levels[step]
+            reference.set_gain(levels[step])
+            assert reference.gain_target == levels[step]
         if step in speeds:
             reference.slow(speeds[step])
         reference.advance(DT, timeline)
         row[:4] = reference.motion
-        row[4, :3] = reference.level, reference.time, reference.speed
+        row[4, :3] = reference.gain, reference.time, reference.speed
     return rows
 
 
@@ -109,8 +109,8 @@ def test_on_hold_the_level_waits_with_path_time() -> None:
 
 def test_while_nothing_is_played_the_level_is_taken_over_at_once() -> None:
     reference = Reference(np.zeros((4, 6)), LIMITS)
-    reference.set_level(0.5)
-    assert reference.level == 0.5
+    reference.set_gain(0.5)
+    assert reference.gain == 0.5
     reference.play(np.zeros(6))
     timeline = shake()
     reference.advance(DT, timeline)
@@ -128,7 +128,7 @@ def test_a_profile_that_ends_off_neutral_is_settled_only_when_its_level_is() -> 
     reference.play(np.zeros(6))
     for step in range(1100):
         if step == 900:
-            reference.set_level(0.5)
+            reference.set_gain(0.5)
         reference.advance(DT, timeline)
     assert reference.time > timeline.duration
     assert not reference.settled
@@ -143,22 +143,22 @@ def test_a_profile_that_ends_off_neutral_is_settled_only_when_its_level_is() -> 
     [
         (-0.01, 1.0, "0 % to 100.0 %"),
         (1.31, 1.3, "0 % to 130.0 %"),
-        (float("nan"), 1.0, "no share"),
-        (float("inf"), 1.0, "no share"),
+        (float("nan"), 1.0, "not a valid ratio"),
+        (float("inf"), 1.0, "not a valid ratio"),
     ],
 )
 def test_a_level_that_was_not_proved_is_refused_with_what_is_possible(
     target: float, limit: float, said: str
 ) -> None:
-    assert said in level_refusal(target, limit)
+    assert said in gain_refusal(target, limit)
 
 
 def test_levels_from_nothing_to_the_limit_are_taken() -> None:
-    assert not any(level_refusal(target, 1.3) for target in (0.0, 0.5, 1.0, 1.3))
+    assert not any(gain_refusal(target, 1.3) for target in (0.0, 0.5, 1.0, 1.3))
 
 
-def test_the_least_level_time_keeps_the_jerk() -> None:
+def test_the_minimum_level_time_keeps_the_jerk() -> None:
     reach, velocity, acceleration, jerk = 0.048, 0.6, 12.0, 250.0
-    rate = 10.0 / least_level_time(reach, velocity, acceleration, jerk)
+    rate = 10.0 / min_level_time(reach, velocity, acceleration, jerk)
     added = reach * rate**3 + 3 * 0.2306 * velocity * rate**2 + 3 * 0.2707 * acceleration * rate
     assert added == pytest.approx(jerk, rel=1e-6)

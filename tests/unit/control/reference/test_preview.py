@@ -55,7 +55,7 @@ class Played:
     ) -> None:
         self.reference = reference = Reference(np.zeros((4, 6)), limits)
         self.timeline = timeline
-        reference.set_level(level)
+        reference.set_gain(level)
         reference.play(np.zeros(6))
         self.rows: list[tuple[float, float, float, str]] = []
         self.motion: list[FloatArray] = []
@@ -65,7 +65,7 @@ class Played:
         for _ in range(steps):
             self.reference.advance(DT, self.timeline)
             reference = self.reference
-            self.rows.append((reference.time, reference.speed, reference.level, reference.blocked))
+            self.rows.append((reference.time, reference.speed, reference.gain, reference.blocked))
             self.motion.append(reference.motion.copy())
 
     @property
@@ -110,9 +110,9 @@ def test_a_link_that_would_accelerate_too_much_slows_the_whole_pose() -> None:
 @pytest.mark.parametrize(
     ("axis", "amplitude", "reach", "said"),
     [
-        (2, 0.047, 0.045, "link 1 would become too long: 45 mm"),
-        (2, -0.047, 0.045, "link 1 would become too short"),
-        (4, -0.034, 0.045, "link 3 would become too long"),
+        (2, 0.047, 0.045, "actuator 1 would become too long, allowed: 45 mm"),
+        (2, -0.047, 0.045, "actuator 1 would become too short"),
+        (4, -0.034, 0.045, "actuator 3 would become too long"),
         (5, 0.034, 0.045, "yaw would go above 1.719 deg"),
         (5, -0.034, 0.045, "yaw would go below minus 1.719 deg"),
     ],
@@ -143,7 +143,7 @@ def test_a_lower_level_frees_a_blocked_path() -> None:
 def test_a_rising_level_is_looked_ahead_at() -> None:
     timeline = sine(2.0, 2, 0.012)
     played = Played(timeline, 1500)
-    played.reference.set_level(1.6)
+    played.reference.set_gain(1.6)
     played.go_on(6000)
     assert np.abs(np.diff(played.lengths, axis=0)).max() / DT <= PATH.velocity * 1.001
     assert 0.8 < played.numbers()[3500:6000, 1].min() < 0.9
