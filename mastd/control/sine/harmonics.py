@@ -18,8 +18,9 @@ period (in simulation: 10° up to 80 Hz, where its gain is down to 0.35). New ph
 step of the fades, not before the time that the control has looked ahead to, so what was foreseen holds.
 
 No actuator is moved by more of it than its budget: Σ k·|Σ_axis J·phasor_k| stays below it for
-each, J the Euler-rate Jacobian. Weighted with k that bounds position, rate, acceleration and jerk alike against
-those of a sine of that acceleration. While path time does not run at full speed, an envelope takes it all away.
+each, J the Euler-rate Jacobian. Weighted with k that bounds position, rate, acceleration and jerk alike
+against those of a sine of that acceleration. While path time does not run at full speed, an envelope fades it
+out.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class PoseDrive:
             return False
         if course.tired:
             return True
-        left, rates = np.abs(self._follower.gaps), np.abs(self.motion[1])
+        left, rates = np.abs(self._follower.residual), np.abs(self.motion[1])
         return bool((left <= HOME).all() and (rates <= HOME).all())
 
     def begin(self, motion: FloatArray, numbers: FloatArray) -> None:

@@ -3,35 +3,57 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
-from mastd.motion.washout.limiter import (
-    ACCELERATION,
-    BOX_SIZE,
-    JERK,
-    MAX_ACCELERATION,
-    PLANNED_TRAVEL,
-    PLANNED_VELOCITY,
-    POSITION,
-    VELOCITY,
-    advance_axis,
-    enter,
-)
+from mastd.motion.washout.limiter import AXIS, BOX, advance_axis, enter
 
-CORNER = BOX_SIZE
-"""Place of ω in an axis' constants, behind its box."""
-FOLLOWER_SIZE = BOX_SIZE + 1
 
-GOAL, SHOWN, PLACE, RATE = range(4)
-"""Rows of what is shown of the rig: its newest pose, the pose on the straight way there, and the filter's
-position and rate."""
-SHOWN_ROWS = 4
-AGE, INTERVAL, LEFT, LONGEST = range(4)
-"""Places in what is known of its messages, in periods: age of the newest, time between the last two, what is
-left of the way to the newest pose, and the longest that such a way takes."""
-MESSAGE_SIZE = 4
-_BRAKING_SHARE = 0.5
+class FollowerColumns(NamedTuple):
+    """Constants of an axis behind those of its box."""
+
+    corner: Annotated[int, Entry("rad/s", "ω")]
+
+
+class PosesIndex(NamedTuple):
+    """Rows of the rig's poses."""
+
+    goal: Annotated[int, Entry("m, rad", "its newest pose")]
+    shown: Annotated[int, Entry("m, rad", "on the straight way there")]
+    filtered: Annotated[int, Entry("m, rad", "position of the filter")]
+    rate: Annotated[int, Entry("m/s, rad/s", "of the filter")]
+
+
+class MessageIndex(NamedTuple):
+    """What is known of the rig's messages, in periods."""
+
+    age: Annotated[int, Entry("periods", "of the newest")]
+    interval: Annotated[int, Entry("periods", "between the last two")]
+    left: Annotated[int, Entry("periods", "of the way to the newest pose")]
+    longest: Annotated[int, Entry("periods", "that such a way takes")]
+
+
+FOLLOWER = index_table(FollowerColumns, size_of(BOX))
+POSES = index_table(PosesIndex)
+MESSAGE = index_table(MessageIndex)
+
+
+class FollowerArrays(NamedTuple):
+    """Constants and state of the pose follower."""
+
+    constants: FloatArray
+    """(6, FOLLOWER)."""
+    axes: FloatArray
+    """(6, AXIS)."""
+    poses: FloatArray
+    """(POSES, 6)."""
+    message: FloatArray
+    """(MESSAGE,)."""
+
+
+_BRAKING_RATIO = 0.5
 
 
 @fused_kernel
@@ -45,97 +67,98 @@ def _kept(value: float, largest: float) -> float:
 @fused_kernel
 def _note_message(given: FloatArray, shown: FloatArray, message: FloatArray) -> None:
     """Note whether there is a new message: another pose than before."""
-    message[AGE] += 1.0
+    message[MESSAGE.age] += 1.0
     new = False
     for axis in range(6):
-        if abs(given[axis]) < math.inf and given[axis] != shown[GOAL, axis]:
-            shown[GOAL, axis] = given[axis]
+        if abs(given[axis]) < math.inf and given[axis] != shown[POSES.goal, axis]:
+            shown[POSES.goal, axis] = given[axis]
             new = True
     if new:
-        message[INTERVAL] = min(message[AGE], message[LONGEST])
-        message[LEFT] = message[INTERVAL]
-        message[AGE] = 0.0
+        message[MESSAGE.interval] = min(message[MESSAGE.age], message[MESSAGE.longest])
+        message[MESSAGE.left] = message[MESSAGE.interval]
+        message[MESSAGE.age] = 0.0
 
 
 @fused_kernel
 def _filter_pose(corner: float, shown: FloatArray, axis: int, left: float, period: float) -> float:
-    """Take the filter of an axis a period further, towards a pose that goes straight; its acceleration."""
-    start = shown[SHOWN, axis]
-    pose = shown[GOAL, axis]
+    """Advance the filter of an axis by a period towards a straight way; return its acceleration."""
+    start = shown[POSES.shown, axis]
+    pose = shown[POSES.goal, axis]
     if left > 1.0:
         pose = start + (pose - start) / left
     slope = (pose - start) / period
     # What is left of the motion before, beside the straight line that the filter follows 2/ω late: exactly.
-    off = shown[PLACE, axis] - start + 2.0 * slope / corner
-    off_rate = shown[RATE, axis] - slope
+    off = shown[POSES.filtered, axis] - start + 2.0 * slope / corner
+    off_rate = shown[POSES.rate, axis] - slope
     both = off_rate + corner * off
     faded = math.exp(-corner * period)
-    shown[SHOWN, axis] = pose
-    shown[PLACE, axis] = pose - 2.0 * slope / corner + (off + both * period) * faded
-    shown[RATE, axis] = slope + (off_rate - corner * both * period) * faded
-    change: float = corner * (corner * (pose - shown[PLACE, axis]) - 2.0 * shown[RATE, axis])
+    shown[POSES.shown, axis] = pose
+    shown[POSES.filtered, axis] = pose - 2.0 * slope / corner + (off + both * period) * faded
+    shown[POSES.rate, axis] = slope + (off_rate - corner * both * period) * faded
+    change: float = corner * (corner * (pose - shown[POSES.filtered, axis]) - 2.0 * shown[POSES.rate, axis])
     return change
 
 
 @fused_kernel
 def follow(
-    constants: FloatArray,
+    arrays: FollowerArrays,
     corner: float,
-    axes: FloatArray,
-    shown: FloatArray,
-    message: FloatArray,
     given: FloatArray,
     derivatives: bool,
-    share: FloatArray,
+    ratio: FloatArray,
     period: float,
     motion: FloatArray,
-    gaps: FloatArray,
+    residual: FloatArray,
 ) -> None:
     """Advance all axes by ``period`` s towards what is ``given``.
 
-    ``constants`` (6, FOLLOWER_SIZE), ``corner`` ω_f of the filter in rad/s; state: ``axes`` (6, AXIS_SIZE),
-    ``shown`` (SHOWN_ROWS, 6), ``message`` (MESSAGE_SIZE,); ``given`` (6 or 18,): pose and, where
-    ``derivatives``, rates and accelerations; ``share`` (3,) of it with two derivatives by time. Written:
-    ``motion`` (4, 6) and ``gaps`` (6,), what is left to the target.
+    ``corner``: ω_f of the filter in rad/s; ``given`` (6 or 18,): pose and, where ``derivatives``, rates and
+    accelerations; ``ratio`` (3,) of it with two derivatives by time. Written: ``motion`` (4, 6) and
+    ``residual`` (6,), what is left to the target.
     """
+    constants, axes, shown, message = arrays.constants, arrays.axes, arrays.poses, arrays.message
     _note_message(given, shown, message)
-    ahead = period * min(message[AGE], message[INTERVAL])
+    ahead = period * min(message[MESSAGE.age], message[MESSAGE.interval])
     for axis in range(6):
         limits, state = constants[axis], axes[axis]
-        change = _filter_pose(corner, shown, axis, message[LEFT], period)
-        place, rate = shown[PLACE, axis], shown[RATE, axis]
+        change = _filter_pose(corner, shown, axis, message[MESSAGE.left], period)
+        position, rate = shown[POSES.filtered, axis], shown[POSES.rate, axis]
         if derivatives:
             change = _kept(given[12 + axis], math.inf)
             rate = _kept(given[6 + axis], math.inf)
-            place = shown[GOAL, axis] + ahead * (rate + 0.5 * ahead * change)
+            position = shown[POSES.goal, axis] + ahead * (rate + 0.5 * ahead * change)
             rate += ahead * change
-        change = share[0] * change + 2.0 * share[1] * rate + share[2] * place
-        rate = share[0] * rate + share[1] * place
-        place = share[0] * place
-        target = _kept(place, limits[PLANNED_TRAVEL])
-        if target != place:
+        change = ratio[0] * change + 2.0 * ratio[1] * rate + ratio[2] * position
+        rate = ratio[0] * rate + ratio[1] * position
+        position = ratio[0] * position
+        target = _kept(position, limits[BOX.planned_travel])
+        if target != position:
             rate, change = 0.0, 0.0
-        change = _kept(change, limits[MAX_ACCELERATION])
-        gap = target - state[POSITION] - period * (state[VELOCITY] + 0.5 * period * state[ACCELERATION])
-        closing = 0.5 * limits[CORNER] * gap
-        braking = _BRAKING_SHARE * limits[MAX_ACCELERATION]
-        near = braking * (2.0 / limits[CORNER]) ** 2
-        if abs(gap) > near:
-            closing = math.copysign(math.sqrt(2.0 * braking * (abs(gap) - 0.5 * near)), gap)
-        fastest = limits[PLANNED_VELOCITY]
+        change = _kept(change, limits[BOX.max_acceleration])
+        error = (
+            target
+            - state[AXIS.position]
+            - period * (state[AXIS.velocity] + 0.5 * period * state[AXIS.acceleration])
+        )
+        closing = 0.5 * limits[FOLLOWER.corner] * error
+        braking = _BRAKING_RATIO * limits[BOX.max_acceleration]
+        near = braking * (2.0 / limits[FOLLOWER.corner]) ** 2
+        if abs(error) > near:
+            closing = math.copysign(math.sqrt(2.0 * braking * (abs(error) - 0.5 * near)), error)
+        fastest = limits[BOX.planned_velocity]
         wanted_rate = _kept(_kept(rate, fastest) + closing, fastest)
-        behind = wanted_rate - state[VELOCITY] - period * state[ACCELERATION]
-        advance_axis(limits, state, change + 2.0 * limits[CORNER] * behind, period)
-        motion[0, axis] = state[POSITION]
-        motion[1, axis] = state[VELOCITY]
-        motion[2, axis] = state[ACCELERATION]
-        motion[3, axis] = state[JERK]
-        gaps[axis] = target - state[POSITION]
-    message[LEFT] = max(message[LEFT] - 1.0, 0.0)
+        behind = wanted_rate - state[AXIS.velocity] - period * state[AXIS.acceleration]
+        advance_axis(limits, state, change + 2.0 * limits[FOLLOWER.corner] * behind, period)
+        motion[0, axis] = state[AXIS.position]
+        motion[1, axis] = state[AXIS.velocity]
+        motion[2, axis] = state[AXIS.acceleration]
+        motion[3, axis] = state[AXIS.jerk]
+        residual[axis] = target - state[AXIS.position]
+    message[MESSAGE.left] = max(message[MESSAGE.left] - 1.0, 0.0)
 
 
 @fused_kernel
-def begin(constants: FloatArray, axes: FloatArray, start: FloatArray) -> None:
+def begin(arrays: FollowerArrays, start: FloatArray) -> None:
     """Start all axes from the motion ``start`` (3 or more, 6) of C."""
     for axis in range(6):
-        enter(constants[axis], axes[axis], start[0, axis], start[1, axis], start[2, axis])
+        enter(arrays.constants[axis], arrays.axes[axis], start[0, axis], start[1, axis], start[2, axis])

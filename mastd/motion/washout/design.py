@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.motion.washout.kernel import CUE_SIZE, PITCH_TILT, ROLL_TILT, TILT_SIZE
+from mastd.index_table import size_of
+from mastd.motion.washout.kernel import CUE, PITCH_TILT, ROLL_TILT, TILT
 from mastd.motion.washout.limiter import box
 from mastd.settings.profile.cueing import (
     HighPass,
@@ -22,8 +23,8 @@ from mastd.settings.profile.cueing import (
 from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
 
-_TILT_JERK_SHARE = 0.5
-"""Share of the axis' jerk that tilting may take; the rest is for the axis' own motion."""
+_TILT_JERK_RATIO = 0.5
+"""Ratio of the axis' jerk that tilting may take; the rest is for the axis' own motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +50,13 @@ def boxes(cueing: WashoutSettings | RideSettings | PoseStream) -> Boxes:
 
 
 def cue_constants(cueing: WashoutSettings | RideSettings, period: float) -> FloatArray:
-    """Return the constants (6, CUE_SIZE) of the axes.
+    """Return the constants (6, CUE) of the axes.
 
     A wall may be met while a tilt from before points against the vehicle; both together stay within the
     return acceleration. An axis without a cue takes the limits and the corner of its like for its way home
     from where it began, and has no travel else.
     """
-    constants = np.empty((6, CUE_SIZE))
+    constants = np.empty((6, size_of(CUE)))
     tilted = standing_acceleration(cueing.tilt) if isinstance(cueing, WashoutSettings) else 0.0
     reserved = (tilted, tilted, 0.0, 0.0, 0.0, 0.0)
     for axis, name in enumerate(AXES):
@@ -81,11 +82,11 @@ def _feedback(settings: HighPass) -> tuple[float, float, float]:
 
 
 def tilt_constants(cueing: WashoutSettings | RideSettings, period: float) -> FloatArray:
-    """Return the constants (2, TILT_SIZE) of the tilts; the ride mode's have no travel."""
-    constants = np.empty((2, TILT_SIZE))
+    """Return the constants (2, TILT) of the tilts; the ride mode's have no travel."""
+    constants = np.empty((2, size_of(TILT)))
     tilt = cueing.tilt if isinstance(cueing, WashoutSettings) else TiltSettings(angle=0.0)
     for row, axis in ((PITCH_TILT, cueing.pitch), (ROLL_TILT, cueing.roll)):
-        jerk = _TILT_JERK_SHARE * axis.jerk
+        jerk = _TILT_JERK_RATIO * axis.jerk
         corner = 2.0 * math.pi * tilt.corner
         constants[row] = [
             *box(tilt.angle, tilt.rate, tilt.acceleration, jerk, tilt.acceleration, period),

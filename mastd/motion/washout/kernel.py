@@ -17,31 +17,57 @@ limit acts, never the other way.
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation, sines_cosines
-from mastd.motion.washout.limiter import (
-    ACCELERATION,
-    BOX_SIZE,
-    JERK,
-    MAX_ACCELERATION,
-    POSITION,
-    VELOCITY,
-    advance_axis,
-    enter,
-)
+from mastd.motion.washout.limiter import AXIS, BOX, advance_axis, enter
 from mastd.motion.washout.seat_point import centre_motion, point_motion
 
-GAIN, RATE_FEEDBACK, PLACE_FEEDBACK, INTEGRAL_FEEDBACK, RETURN = range(BOX_SIZE, BOX_SIZE + 5)
-"""Places in an axis' constants behind those of its box: k, factors of v, x and z, θ (infinite: none)."""
-CUE_SIZE = BOX_SIZE + 5
 
-TILT_CORNER, TILT_DAMPING = range(BOX_SIZE, BOX_SIZE + 2)
-"""Places in a tilt's constants behind those of its box: ω in rad/s and ζ of the low-pass."""
-TILT_SIZE = BOX_SIZE + 2
+class CueColumns(NamedTuple):
+    """Constants of an axis behind those of its box."""
 
-PITCH_TILT, ROLL_TILT = range(2)
+    gain: Annotated[int, Entry("1", "k")]
+    rate_feedback: Annotated[int, Entry("1/s", "factor of v")]
+    position_feedback: Annotated[int, Entry("1/s^2", "factor of x")]
+    integral_feedback: Annotated[int, Entry("1/s^3", "factor of z")]
+    return_acceleration: Annotated[int, Entry("m/s^2, rad/s^2", "θ, infinite for none")]
+
+
+class TiltColumns(NamedTuple):
+    """Constants of a tilt behind those of its box."""
+
+    corner: Annotated[int, Entry("rad/s", "ω of the low-pass")]
+    damping: Annotated[int, Entry("1", "ζ of the low-pass")]
+
+
+CUE = index_table(CueColumns, size_of(BOX))
+TILT = index_table(TiltColumns, size_of(BOX))
+
+
+class WashoutArrays(NamedTuple):
+    """Constants and state of the motion cueing."""
+
+    point: FloatArray
+    """(3,): the seat in P."""
+    constants: FloatArray
+    """(6, CUE)."""
+    tilt_constants: FloatArray
+    """(2, TILT)."""
+    axes: FloatArray
+    """(6, AXIS)."""
+    tilts: FloatArray
+    """(2, AXIS)."""
+    integrals: FloatArray
+    """(6,)."""
+    before: FloatArray
+    """(4, 6): the seat's motion at the start of the period, with its jerk within."""
+
+
+PITCH_TILT, ROLL_TILT = 0, 1
 """Rows of the tilts: the one for forward acceleration, the one for acceleration to the left."""
 _TILT_OF_ROTATION = (ROLL_TILT, PITCH_TILT)
 
@@ -68,10 +94,10 @@ def advance_tilt(
     target = 0.0
     if gravity > 0.0:
         target = math.asin(_held(wanted / gravity, 1.0))
-    corner = constants[TILT_CORNER]
-    soon = tilt[POSITION] + period * (tilt[VELOCITY] + 0.5 * period * tilt[ACCELERATION])
-    rate = tilt[VELOCITY] + period * tilt[ACCELERATION]
-    towards = corner * (corner * (target - soon) - 2.0 * constants[TILT_DAMPING] * rate)
+    corner = constants[TILT.corner]
+    soon = tilt[AXIS.position] + period * (tilt[AXIS.velocity] + 0.5 * period * tilt[AXIS.acceleration])
+    rate = tilt[AXIS.velocity] + period * tilt[AXIS.acceleration]
+    towards = corner * (corner * (target - soon) - 2.0 * constants[TILT.damping] * rate)
     advance_axis(constants, tilt, towards, period)
 
 
@@ -81,22 +107,31 @@ def advance_cue(
     axis: FloatArray,
     integral: float,
     cue: float,
-    tilt: float,
-    tilt_rate: float,
-    tilt_acceleration: float,
+    tilt: tuple[float, float, float],
     gravity_felt: float,
     period: float,
 ) -> float:
-    """Advance one axis by a period towards ``cue`` = k·in, and return its integral z."""
-    largest = constants[MAX_ACCELERATION]
+    """Advance one axis by a period towards ``cue`` = k·in, and return its integral z.
+
+    ``tilt``: angle, rate, acceleration.
+    """
+    angle, tilt_rate, tilt_acceleration = tilt
+    largest = constants[BOX.max_acceleration]
     cue = _held(cue, largest)
-    velocity = axis[VELOCITY] + period * axis[ACCELERATION] - tilt_rate
-    place = axis[POSITION] + period * (axis[VELOCITY] + 0.5 * period * axis[ACCELERATION]) - tilt
-    back = constants[INTEGRAL_FEEDBACK]
-    integral += period * place
-    part = cue - constants[RATE_FEEDBACK] * velocity - constants[PLACE_FEEDBACK] * place - back * integral
-    low = min(cue, 0.0) - constants[RETURN] - gravity_felt
-    high = max(cue, 0.0) + constants[RETURN] - gravity_felt
+    velocity = axis[AXIS.velocity] + period * axis[AXIS.acceleration] - tilt_rate
+    position = (
+        axis[AXIS.position] + period * (axis[AXIS.velocity] + 0.5 * period * axis[AXIS.acceleration]) - angle
+    )
+    back = constants[CUE.integral_feedback]
+    integral += period * position
+    part = (
+        cue
+        - constants[CUE.rate_feedback] * velocity
+        - constants[CUE.position_feedback] * position
+        - back * integral
+    )
+    low = min(cue, 0.0) - constants[CUE.return_acceleration] - gravity_felt
+    high = max(cue, 0.0) + constants[CUE.return_acceleration] - gravity_felt
     if part > high:
         if back > 0.0 and integral < 0.0:
             integral = min(integral + (part - high) / back, 0.0)
@@ -111,16 +146,10 @@ def advance_cue(
 
 @fused_kernel
 def step(
-    point: FloatArray,
-    constants: FloatArray,
-    tilt_constants: FloatArray,
-    axes: FloatArray,
-    tilts: FloatArray,
-    integrals: FloatArray,
-    before: FloatArray,
+    arrays: WashoutArrays,
     felt: FloatArray,
     gravity: float,
-    share: float,
+    ratio: float,
     period: float,
     motion: FloatArray,
     asked: FloatArray,
@@ -128,46 +157,50 @@ def step(
 ) -> None:
     """Advance the seat by one period.
 
-    ``point`` (3,) the seat in P; ``constants`` (6, CUE_SIZE), ``tilt_constants`` (2, TILT_SIZE); state:
-    ``axes`` (6, AXIS_SIZE), ``tilts`` (2, AXIS_SIZE), ``integrals`` (6,); ``felt`` (9,): specific force,
-    angular velocity and angular acceleration at the vehicle's seat in its axes; ``share`` of it. Written:
-    ``before`` (4, 6), the seat's motion at the start of the period with its jerk within; ``motion`` (4, 6) of
-    C at its end; ``asked`` and ``given`` (6,).
+    ``felt`` (9,): specific force, angular velocity and angular acceleration at the vehicle's seat in its
+    axes; ``ratio`` of it. Written: ``motion`` (4, 6) of C at the end; ``asked`` and ``given`` (6,).
     """
-    share = min(share, 1.0) if share > 0.0 else 0.0
+    constants, tilt_constants, axes, tilts = (
+        arrays.constants,
+        arrays.tilt_constants,
+        arrays.axes,
+        arrays.tilts,
+    )
+    integrals, before = arrays.integrals, arrays.before
+    ratio = min(ratio, 1.0) if ratio > 0.0 else 0.0
     if not 0.0 <= gravity < math.inf:
         gravity = 0.0
     for axis in range(3):
-        asked[axis] = _scaled(felt[axis] - (gravity if axis == 2 else 0.0), share * constants[axis, GAIN])
-        asked[axis + 3] = _scaled(felt[axis + 3], share * constants[axis + 3, GAIN])
+        asked[axis] = _scaled(felt[axis] - (gravity if axis == 2 else 0.0), ratio * constants[axis, CUE.gain])
+        asked[axis + 3] = _scaled(felt[axis + 3], ratio * constants[axis + 3, CUE.gain])
     advance_tilt(tilt_constants[PITCH_TILT], tilts[PITCH_TILT], -asked[0], gravity, period)
     advance_tilt(tilt_constants[ROLL_TILT], tilts[ROLL_TILT], asked[1], gravity, period)
     for axis in range(6):
-        before[0, axis] = axes[axis, POSITION]
-        before[1, axis] = axes[axis, VELOCITY]
-        before[2, axis] = axes[axis, ACCELERATION]
+        before[0, axis] = axes[axis, AXIS.position]
+        before[1, axis] = axes[axis, AXIS.velocity]
+        before[2, axis] = axes[axis, AXIS.acceleration]
     for axis in range(3, 6):
-        cue = _scaled(felt[axis + 3], share * constants[axis, GAIN])
+        cue = _scaled(felt[axis + 3], ratio * constants[axis, CUE.gain])
         tilt, rate, acceleration = 0.0, 0.0, 0.0
         if axis < 5:
             row = _TILT_OF_ROTATION[axis - 3]
-            tilt, rate = tilts[row, POSITION], tilts[row, VELOCITY]
-            acceleration = tilts[row, ACCELERATION]
+            tilt, rate = tilts[row, AXIS.position], tilts[row, AXIS.velocity]
+            acceleration = tilts[row, AXIS.acceleration]
         integrals[axis] = advance_cue(
-            constants[axis], axes[axis], integrals[axis], cue, tilt, rate, acceleration, 0.0, period
+            constants[axis], axes[axis], integrals[axis], cue, (tilt, rate, acceleration), 0.0, period
         )
     for axis in range(3):
         gravity_felt = 0.0
         if axis == 0:
-            gravity_felt = -gravity * math.sin(axes[4, POSITION])
+            gravity_felt = -gravity * math.sin(axes[4, AXIS.position])
         elif axis == 1:
-            gravity_felt = gravity * math.sin(axes[3, POSITION])
+            gravity_felt = gravity * math.sin(axes[3, AXIS.position])
         integrals[axis] = advance_cue(
-            constants[axis], axes[axis], integrals[axis], asked[axis], 0.0, 0.0, 0.0, gravity_felt, period
+            constants[axis], axes[axis], integrals[axis], asked[axis], (0.0, 0.0, 0.0), gravity_felt, period
         )
     for axis in range(6):
-        before[3, axis] = axes[axis, JERK]
-    read(point, before, period, motion)
+        before[3, axis] = axes[axis, AXIS.jerk]
+    read(arrays.point, before, period, motion)
     feel_table(axes, gravity, given)
 
 
@@ -186,33 +219,26 @@ def read(point: FloatArray, before: FloatArray, time: float, motion: FloatArray)
 @fused_kernel
 def feel_table(axes: FloatArray, gravity: float, given: FloatArray) -> None:
     """Write what the seat on the table feels: specific force less [0, 0, g] and angular velocity, in P."""
-    roll, pitch, yaw = axes[3, POSITION], axes[4, POSITION], axes[5, POSITION]
+    roll, pitch, yaw = axes[3, AXIS.position], axes[4, AXIS.position], axes[5, AXIS.position]
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(roll, pitch, yaw)
     sr, cr, sp, cp, _, _ = sines_cosines(roll, pitch, yaw)
-    x, y, z = axes[0, ACCELERATION], axes[1, ACCELERATION], axes[2, ACCELERATION] + gravity
+    x, y, z = axes[0, AXIS.acceleration], axes[1, AXIS.acceleration], axes[2, AXIS.acceleration] + gravity
     given[0] = r00 * x + r10 * y + r20 * z
     given[1] = r01 * x + r11 * y + r21 * z
     given[2] = r02 * x + r12 * y + r22 * z - gravity
-    roll_rate, pitch_rate, yaw_rate = axes[3, VELOCITY], axes[4, VELOCITY], axes[5, VELOCITY]
+    roll_rate, pitch_rate, yaw_rate = axes[3, AXIS.velocity], axes[4, AXIS.velocity], axes[5, AXIS.velocity]
     given[3] = roll_rate - yaw_rate * sp
     given[4] = pitch_rate * cr + yaw_rate * sr * cp
     given[5] = -pitch_rate * sr + yaw_rate * cr * cp
 
 
 @fused_kernel
-def begin(
-    point: FloatArray,
-    constants: FloatArray,
-    tilt_constants: FloatArray,
-    centre: FloatArray,
-    axes: FloatArray,
-    tilts: FloatArray,
-    before: FloatArray,
-) -> None:
+def begin(arrays: WashoutArrays, centre: FloatArray) -> None:
     """Start from the motion ``centre`` (4, 6) of C; what the table is tilted by is washed out."""
-    point_motion(point, centre, before)
+    axes, before = arrays.axes, arrays.before
+    point_motion(arrays.point, centre, before)
     for axis in range(6):
-        enter(constants[axis], axes[axis], before[0, axis], before[1, axis], before[2, axis])
+        enter(arrays.constants[axis], axes[axis], before[0, axis], before[1, axis], before[2, axis])
         before[3, axis] = 0.0
     for row in range(2):
-        enter(tilt_constants[row], tilts[row], 0.0, 0.0, 0.0)
+        enter(arrays.tilt_constants[row], arrays.tilts[row], 0.0, 0.0, 0.0)

@@ -10,13 +10,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
+from mastd.index_table import size_of
 from mastd.motion.preflight.envelope import Envelope, Proof, mean_speeds, prove
 from mastd.motion.preflight.limits import Examiner, Limit, all_windows
 from mastd.motion.preflight.preflight import check
 from mastd.motion.profile.compiler import pose_of_centre
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.washout.design import Boxes, boxes
-from mastd.motion.washout.limiter import AXIS_SIZE, POSITION, VELOCITY, advance_axis, box, enter
+from mastd.motion.washout.limiter import AXIS, advance_axis, box, enter
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
@@ -204,13 +205,13 @@ def test_the_way_in_any_time_is_the_mean_and_one_burst(
 ) -> None:
     """From wall to wall as hard as the box allows, over windows of all lengths."""
     limits = box(travel, velocity, acceleration, 100.0 * acceleration, acceleration, KNOT_SPACING)
-    axis = np.zeros(AXIS_SIZE)
+    axis = np.zeros(size_of(AXIS))
     enter(limits, axis, 0.0, 0.0, 0.0)
     way = np.zeros(8000)
     for k in range(1, len(way)):
-        before = axis[POSITION]
-        advance_axis(limits, axis, 1e3 if axis[VELOCITY] >= 0.0 else -1e3, KNOT_SPACING)
-        way[k] = way[k - 1] + abs(axis[POSITION] - before)
+        before = axis[AXIS.position]
+        advance_axis(limits, axis, 1e3 if axis[AXIS.velocity] >= 0.0 else -1e3, KNOT_SPACING)
+        way[k] = way[k - 1] + abs(axis[AXIS.position] - before)
     means, bursts = mean_speeds(np.array([travel]), np.array([velocity]), np.array([acceleration]))
     for length in (10, 50, 100, 300, 1000, 5000):
         furthest = float(np.max(way[length:] - way[:-length]))

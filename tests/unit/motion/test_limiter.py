@@ -10,18 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
+from mastd.index_table import size_of
 from mastd.kernel import kernel
-from mastd.motion.washout.limiter import (
-    ACCELERATION,
-    AXIS_SIZE,
-    JERK,
-    MAX_JERK,
-    POSITION,
-    VELOCITY,
-    advance_axis,
-    box,
-    enter,
-)
+from mastd.motion.washout.limiter import AXIS, BOX, advance_axis, box, enter
 from mastd.motion.washout.stopping import highest_position
 
 PERIOD = 1e-3
@@ -72,7 +63,7 @@ def drive(
             found[1] = max(found[1], abs(v + t * (a + 0.5 * t * jerk)))
         found[2] = max(found[2], abs(axis[2]))
         found[3] = max(found[3], abs(jerk))
-        if abs(jerk) > 1e-3 * box[MAX_JERK]:
+        if abs(jerk) > 1e-3 * box[BOX.max_jerk]:
             if jerk * last < 0.0:
                 found[4] += 1.0
             last = jerk
@@ -81,7 +72,7 @@ def drive(
 
 
 def at_rest(limits: FloatArray) -> FloatArray:
-    axis = np.zeros(AXIS_SIZE)
+    axis = np.zeros(size_of(AXIS))
     enter(limits, axis, 0.0, 0.0, 0.0)
     return axis
 
@@ -144,10 +135,10 @@ def test_the_wall_is_met_gently_quietly_and_all_the_way(braking: float) -> None:
     axis, found = at_rest(limits), np.zeros(7)
     drive(limits, axis, PERIOD, PRESS, 20.0, 20_000, 0, found)
     assert found[5] <= braking * ROUNDING
-    assert 0.98 * 0.024 <= axis[POSITION] <= 0.024
+    assert 0.98 * 0.024 <= axis[AXIS.position] <= 0.024
     early = found[4]
     assert early <= 16
-    assert abs(axis[VELOCITY]) < 1e-6
+    assert abs(axis[AXIS.velocity]) < 1e-6
     drive(limits, axis, PERIOD, PRESS, 20.0, 20_000, 0, found)
     assert found[4] - early <= 2
 
@@ -159,7 +150,7 @@ def test_what_is_safe_is_left_alone() -> None:
     for k in range(200):
         wanted = 0.3 * math.sin(2.0 * math.pi * 5.0 * k * PERIOD)
         advance_axis(limits, axis, wanted, PERIOD)
-        assert axis[ACCELERATION] == pytest.approx(wanted, abs=1e-12)
+        assert axis[AXIS.acceleration] == pytest.approx(wanted, abs=1e-12)
 
 
 @settings(max_examples=40)
@@ -174,15 +165,15 @@ def test_from_outside_it_goes_no_further_than_it_must(
 ) -> None:
     """The planned stop from the first state is the furthest it ever gets, but for a grid's rounding."""
     limits = box(0.01, 0.08, 3.0, 80.0, 0.5, PERIOD)
-    axis = np.zeros(AXIS_SIZE)
+    axis = np.zeros(size_of(AXIS))
     enter(limits, axis, place, velocity, acceleration)
     stop = (0.95 * 0.5, 0.8 * 80.0)
     upper = max(0.01, highest_position(place, velocity, acceleration, *stop))
     lower = max(0.01, highest_position(-place, -velocity, -acceleration, *stop))
     for _ in range(1500):
         advance_axis(limits, axis, wanted, PERIOD)
-        assert -lower - 2e-4 <= axis[POSITION] <= upper + 2e-4
-        assert abs(axis[JERK]) <= 80.0 * ROUNDING
+        assert -lower - 2e-4 <= axis[AXIS.position] <= upper + 2e-4
+        assert abs(axis[AXIS.jerk]) <= 80.0 * ROUNDING
 
 
 @settings(max_examples=30)
