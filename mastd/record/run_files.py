@@ -167,7 +167,7 @@ class RunFiles:
         except OSError as error:
             if not self._service:
                 raise
-            self._run_trouble = f"{run.path}: the record breaks off: {_words(error)}"
+            self._run_trouble = f"{run.path}: the record is truncated: {_words(error)}"
             run.abandon()
             self._forget_run(run)
 

@@ -215,7 +215,7 @@ def test_a_full_disk_breaks_the_run_off_and_the_next_one_is_whole(tmp_path: Path
         return handle.trouble() is not None
 
     wait_for(broken, "the loop hears of it")
-    assert handle.trouble() == f"{first}/run.mcap: the record breaks off: File too large"
+    assert handle.trouble() == f"{first}/run.mcap: the record is truncated: File too large"
     resource.prlimit(handle.process_id, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, hard))
     end(stream)
     stream.push(10)
@@ -250,7 +250,7 @@ def test_a_run_of_a_killed_recorder_recovers(tmp_path: Path) -> None:
     kept = len(open_run(run).times)
     assert kept >= 1000
     assert holds(open_run(run), 300, kept)
-    assert stream.handle.close().error == "the recorder's process has ended unexpectedly"
+    assert stream.handle.close().error == "the recorder's process has died"
 
 
 def test_frames_that_found_no_room_are_trouble_once(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_the_page_tells_how_well_the_acceleration_followed(tmp_path: Path) -> No
             assert same(cell.removeprefix("≥ "), own[key], factor), (axis, key, cell)
     assert result["axes"]["pitch"]["acceleration"]["thd"] == pytest.approx(0.02, rel=1e-3)
     assert result["axes"]["heave"]["acceleration"]["thd"] is None
-    assert "acceleration of the point that makes the profile's motion" in page.text
+    assert "Acceleration of the control point of the profile's motion" in page.text
     # What is drawn is what was judged: gain and bounds of the transfer function.
     spectra = spectra_of(read(path))
     assert spectra is not None
@@ -396,7 +396,7 @@ def test_a_fault_history_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixt
     document = json.loads(capsys.readouterr().out)
     page = WebPage(Path(document["page"]).read_text(encoding="utf-8"))
     assert page.title == "fault history: leg 3 <b>"
-    assert f"What to do: {FAULT['hint']}" in page.text
+    assert f"Remedy: {FAULT['hint']}" in page.text
     assert page.facts["this file holds"] == "5.000 s before and 1.000 s after the fault"
     assert page.facts["in that run"] == "6.002 s after its first frame"
     assert f"in state {document['state']}, then {document['state_after']}" in page.text
@@ -463,7 +463,7 @@ def test_what_cannot_be_compared_or_written_is_one_line(tmp_path: Path) -> None:
         ((path, "--compare"), "two or more RUN"),
         (([path] * 7, "--compare"), "at most 6"),
         (([path] * 2, "--out", "x.html"), "one RUN"),
-        ((path, "--out", "x.docx"), r"ends in \.html"),
+        ((path, "--out", "x.docx"), r"end in \.html"),
         ((path, "--out", tmp_path / "a" / "run.mcap" / "x.html"), "cannot write the page"),
     ):
         flat = [word for part in words for word in (part if isinstance(part, list) else [part])]

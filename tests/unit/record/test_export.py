@@ -213,7 +213,7 @@ def test_a_record_cut_off_anywhere_exports_what_is_whole_or_is_one_line(
         found = read(out)
         values = column(found, "pose.heave")
         assert values.tolist() == [value(period, number) for period in range(len(values))]
-        assert "breaks off" in found.notes["broken_off"]
+        assert "truncated" in found.notes["broken_off"]
     assert exported > 5
 
 
