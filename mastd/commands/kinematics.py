@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mastd.arrays import FloatArray
     from mastd.commands import Subparsers
-    from mastd.kinematics.forward import ForwardSolution, Newton, Observer
+    from mastd.kinematics.forward import ForwardSolution, ForwardSolver
     from mastd.kinematics.geometry import Geometry
     from mastd.units import Dimension
 
@@ -146,14 +146,16 @@ def _geometry(table: str) -> Geometry:
     return Geometry.from_settings(load(find("table", table), TableSettings))
 
 
-def _solver(geometry: Geometry, method: str) -> Observer | Newton:
+def _solver(geometry: Geometry, method: str) -> ForwardSolver:
+    from mastd.bench.kinematics.newton import Newton
+    from mastd.bench.kinematics.second_order import SecondOrderObserver
     from mastd.errors import KinematicsError
-    from mastd.kinematics.forward import Newton, Observer
+    from mastd.kinematics.forward import Observer
 
     if method == "newton":
         return Newton(geometry)
     try:
-        return Observer(geometry, second_order=method == "second-order")
+        return SecondOrderObserver(geometry) if method == "second-order" else Observer(geometry)
     except KinematicsError as error:
         raise KinematicsError(f"{error}; use --method newton") from error
 

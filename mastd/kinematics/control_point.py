@@ -18,15 +18,9 @@ def _lever_motion(motion: FloatArray, point: FloatArray) -> tuple[Three, Three, 
     """Return R p − p and its first and second time derivative for ``motion`` (3, 6), point p (3,) in P."""
     r = rotation(motion[0, 3], motion[0, 4], motion[0, 5])
     (wx, wy, wz), (ax, ay, az) = angular_motion(
-        motion[0, 3],
-        motion[0, 4],
-        motion[0, 5],
-        motion[1, 3],
-        motion[1, 4],
-        motion[1, 5],
-        motion[2, 3],
-        motion[2, 4],
-        motion[2, 5],
+        (motion[0, 3], motion[0, 4], motion[0, 5]),
+        (motion[1, 3], motion[1, 4], motion[1, 5]),
+        (motion[2, 3], motion[2, 4], motion[2, 5]),
     )
     px = r[0] * point[0] + r[1] * point[1] + r[2] * point[2]
     py = r[3] * point[0] + r[4] * point[1] + r[5] * point[2]

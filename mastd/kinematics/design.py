@@ -1,4 +1,4 @@
-"""What is computed once per geometry: gain, curvature and null vectors of the neutral pose.
+"""What is computed once per geometry: gain and null vectors of the neutral pose.
 
 All in m and rad; arrays of n links. Symbols as in docs/theory.md.
 """
@@ -11,12 +11,6 @@ from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
-
-# Generators of rotations about x, y and z.
-_GENERATORS = np.zeros((3, 3, 3))
-_GENERATORS[0, 1, 2], _GENERATORS[0, 2, 1] = -1.0, 1.0
-_GENERATORS[1, 0, 2], _GENERATORS[1, 2, 0] = 1.0, -1.0
-_GENERATORS[2, 0, 1], _GENERATORS[2, 1, 0] = -1.0, 1.0
 
 # A singular value of J₀ (rotations at 1 m) below this share of the largest counts as zero.
 _RANK_TOLERANCE = 1e-9
@@ -57,33 +51,3 @@ def null_vectors(geometry: Geometry) -> FloatArray:
     basis = left[:, DEGREES_OF_FREEDOM:].T.copy()
     first = np.argmax(np.abs(basis) > 1e-9, axis=1)
     return np.asarray(-np.sign(basis[np.arange(len(basis)), first])[:, None] * basis)
-
-
-def length_hessian(geometry: Geometry) -> FloatArray:
-    """Return the second derivatives (n, 6, 6) of the lengths by the pose at pose 0.
-
-    With v the link vector and v_a, v_ab its derivatives: (v_a·v_b + v·v_ab) / l − (v·v_a)(v·v_b) / l³.
-    """
-    vectors = geometry.neutral_vectors
-    lengths = np.linalg.norm(vectors, axis=1)
-    first = np.zeros((6, geometry.links, 3))
-    second = np.zeros((6, 6, geometry.links, 3))
-    for axis in range(3):
-        first[axis, :, axis] = 1.0
-        first[3 + axis] = geometry.table_joints @ _GENERATORS[axis].T
-        for other in range(3):
-            # R = Rz Ry Rx: the generator of the later axis (z before y before x) stands on the left.
-            left, right = max(axis, other), min(axis, other)
-            product = _GENERATORS[left] @ _GENERATORS[right]
-            second[3 + axis, 3 + other] = geometry.table_joints @ product.T
-    along = np.einsum("nx,anx->an", vectors, first)
-    curved = np.einsum("anx,bnx->nab", first, first) + np.einsum("nx,abnx->nab", vectors, second)
-    return np.asarray(
-        curved / lengths[:, None, None] - np.einsum("an,bn->nab", along, along) / lengths[:, None, None] ** 3
-    )
-
-
-def observer_curvature(geometry: Geometry, gain: FloatArray) -> FloatArray:
-    """Return Q = K H as (6, 36): entry [i, 6 k + j] is the second derivative of output k by i and j."""
-    product = np.einsum("kn,nij->ikj", gain, length_hessian(geometry))
-    return np.ascontiguousarray(product.reshape(6, 36))

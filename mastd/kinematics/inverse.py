@@ -1,8 +1,8 @@
-"""Inverse kinematics: pose of the table → lengths of the links, with their rates and accelerations.
+"""Inverse kinematics: pose of the table → lengths of the actuators, with their rates and accelerations.
 
 Pose = [x, y, z, roll, pitch, yaw] of C relative to neutral, m and rad; ``rates`` and ``accelerations`` are
 its first and second time derivatives (Euler rates, no angular velocity). Lengths in m, extension positive.
-Eqs. (3)–(4) of Jin 2012 and their exact derivatives; any number of links. The solution is unique.
+Jin 2012, eqs. (3)–(4), and their exact derivatives; any number of actuators. The solution is unique.
 """
 
 from __future__ import annotations
@@ -12,27 +12,52 @@ import math
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.rotation import angular_motion, rotation
+from mastd.kinematics.rotation import Nine, Three, angular_motion, rotation
 
 
 @fused_kernel
-def link_lengths(
-    legs: Legs,
-    pose: FloatArray,
-    lengths: FloatArray,
-) -> None:
-    """Write the length of each link at ``pose`` (6,) into ``lengths`` (n,), m; eqs. (3)–(4)."""
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    cx = legs.neutral_position[0] + pose[0]
-    cy = legs.neutral_position[1] + pose[1]
-    cz = legs.neutral_position[2] + pose[2]
+def centre_at(legs: Legs, pose: FloatArray) -> Three:
+    """Return the position of C in B at ``pose`` (6,), m."""
+    neutral = legs.neutral_position
+    return neutral[0] + pose[0], neutral[1] + pose[1], neutral[2] + pose[2]
+
+
+@fused_kernel
+def leg_vector(legs: Legs, i: int, c: Three, r: Nine) -> Three:
+    """Return the vector l = c − b + R p of actuator ``i`` from base to table joint in B, m; eq. (3)."""
+    b, p = legs.base_joints[i], legs.table_joints[i]
+    return (
+        c[0] - b[0] + r[0] * p[0] + r[1] * p[1] + r[2] * p[2],
+        c[1] - b[1] + r[3] * p[0] + r[4] * p[1] + r[5] * p[2],
+        c[2] - b[2] + r[6] * p[0] + r[7] * p[1] + r[8] * p[2],
+    )
+
+
+@fused_kernel
+def arm(legs: Legs, i: int, r: Nine) -> Three:
+    """Return R p, from C to the table joint of actuator ``i`` in B, m."""
+    p = legs.table_joints[i]
+    return (
+        r[0] * p[0] + r[1] * p[1] + r[2] * p[2],
+        r[3] * p[0] + r[4] * p[1] + r[5] * p[2],
+        r[6] * p[0] + r[7] * p[1] + r[8] * p[2],
+    )
+
+
+@fused_kernel
+def leg_with_arm(legs: Legs, i: int, c: Three, a: Three) -> Three:
+    """Return ``leg_vector`` where the ``arm`` is known; the last bit may differ."""
+    b = legs.base_joints[i]
+    return c[0] + a[0] - b[0], c[1] + a[1] - b[1], c[2] + a[2] - b[2]
+
+
+@fused_kernel
+def link_lengths(legs: Legs, pose: FloatArray, lengths: FloatArray) -> None:
+    """Write the length of each actuator at ``pose`` (6,) into ``lengths`` (n,), m; eqs. (3)–(4)."""
+    r = rotation(pose[3], pose[4], pose[5])
+    c = centre_at(legs, pose)
     for i in range(legs.table_joints.shape[0]):
-        px = legs.table_joints[i, 0]
-        py = legs.table_joints[i, 1]
-        pz = legs.table_joints[i, 2]
-        x = cx - legs.base_joints[i, 0] + r00 * px + r01 * py + r02 * pz
-        y = cy - legs.base_joints[i, 1] + r10 * px + r11 * py + r12 * pz
-        z = cz - legs.base_joints[i, 2] + r20 * px + r21 * py + r22 * pz
+        x, y, z = leg_vector(legs, i, c, r)
         lengths[i] = math.sqrt(x * x + y * y + z * z)
 
 
@@ -48,28 +73,19 @@ def link_motion(
 ) -> None:
     """Write lengths (m), length rates (m/s) and length accelerations (m/s²), each (n,), exactly.
 
-    With the joint's velocity v and acceleration a, and the link vector l from base to table joint:
+    With the joint's velocity v and acceleration a, and the vector l from base to table joint:
     rate = l·v / |l| and acceleration = (v·v + l·a − rate²) / |l|.
     """
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
+    r = rotation(pose[3], pose[4], pose[5])
     (wx, wy, wz), (ax, ay, az) = angular_motion(
-        pose[3],
-        pose[4],
-        pose[5],
-        rates[3],
-        rates[4],
-        rates[5],
-        accelerations[3],
-        accelerations[4],
-        accelerations[5],
+        (pose[3], pose[4], pose[5]),
+        (rates[3], rates[4], rates[5]),
+        (accelerations[3], accelerations[4], accelerations[5]),
     )
-    ox = legs.neutral_position[0] + pose[0]
-    oy = legs.neutral_position[1] + pose[1]
-    oz = legs.neutral_position[2] + pose[2]
+    c = centre_at(legs, pose)
     for i in range(legs.table_joints.shape[0]):
-        px = r00 * legs.table_joints[i, 0] + r01 * legs.table_joints[i, 1] + r02 * legs.table_joints[i, 2]
-        py = r10 * legs.table_joints[i, 0] + r11 * legs.table_joints[i, 1] + r12 * legs.table_joints[i, 2]
-        pz = r20 * legs.table_joints[i, 0] + r21 * legs.table_joints[i, 1] + r22 * legs.table_joints[i, 2]
+        p = arm(legs, i, r)
+        px, py, pz = p
         # Velocity of the joint about C, then with that of C.
         ux = wy * pz - wz * py
         uy = wz * px - wx * pz
@@ -80,9 +96,7 @@ def link_motion(
         bx = accelerations[0] + ay * pz - az * py + wy * uz - wz * uy
         by = accelerations[1] + az * px - ax * pz + wz * ux - wx * uz
         bz = accelerations[2] + ax * py - ay * px + wx * uy - wy * ux
-        x = ox + px - legs.base_joints[i, 0]
-        y = oy + py - legs.base_joints[i, 1]
-        z = oz + pz - legs.base_joints[i, 2]
+        x, y, z = leg_with_arm(legs, i, c, p)
         length = math.sqrt(x * x + y * y + z * z)
         rate = (x * vx + y * vy + z * vz) / length
         lengths[i] = length
@@ -93,11 +107,7 @@ def link_motion(
 
 
 @fused_kernel
-def link_lengths_batch(
-    legs: Legs,
-    poses: FloatArray,
-    lengths: FloatArray,
-) -> None:
-    """``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
+def link_lengths_batch(legs: Legs, poses: FloatArray, lengths: FloatArray) -> None:
+    """Write ``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
     for row in range(poses.shape[0]):
         link_lengths(legs, poses[row], lengths[row])

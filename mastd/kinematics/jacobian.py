@@ -1,7 +1,7 @@
-"""Jacobians of the link lengths: rows [e, a × e] of eq. (9b) of Jin 2012, in two sets of rates.
+"""Jacobians of the actuator lengths: rows [e, a × e] of Jin 2012, eq. (9b), in two sets of rates.
 
-e is the unit vector of a link from base to table joint, a the vector from C to its table joint, both in B.
-The geometric Jacobian maps [velocity of C, angular velocity in B axes] to length rates; the Euler-rate
+e is the unit vector of an actuator from base to table joint, a the vector from C to its table joint, both in
+B. The geometric Jacobian maps [velocity of C, angular velocity in B axes] to length rates; the Euler-rate
 Jacobian maps the time derivative of the pose, and is the exact derivative of the lengths by the pose.
 Both are written as (n, 6): the paper's Jᵀ.
 """
@@ -13,27 +13,18 @@ import math
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
+from mastd.kinematics.inverse import arm, centre_at, leg_with_arm
 from mastd.kinematics.rotation import rotation, sines_cosines
 
 
 @fused_kernel
-def geometric_jacobian(
-    legs: Legs,
-    pose: FloatArray,
-    jacobian: FloatArray,
-) -> None:
+def geometric_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
     """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad."""
-    r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
-    cx = legs.neutral_position[0] + pose[0]
-    cy = legs.neutral_position[1] + pose[1]
-    cz = legs.neutral_position[2] + pose[2]
+    r = rotation(pose[3], pose[4], pose[5])
+    c = centre_at(legs, pose)
     for i in range(legs.table_joints.shape[0]):
-        ax = r00 * legs.table_joints[i, 0] + r01 * legs.table_joints[i, 1] + r02 * legs.table_joints[i, 2]
-        ay = r10 * legs.table_joints[i, 0] + r11 * legs.table_joints[i, 1] + r12 * legs.table_joints[i, 2]
-        az = r20 * legs.table_joints[i, 0] + r21 * legs.table_joints[i, 1] + r22 * legs.table_joints[i, 2]
-        x = cx + ax - legs.base_joints[i, 0]
-        y = cy + ay - legs.base_joints[i, 1]
-        z = cz + az - legs.base_joints[i, 2]
+        a = arm(legs, i, r)
+        x, y, z = leg_with_arm(legs, i, c, a)
         inverse = 1.0 / math.sqrt(x * x + y * y + z * z)
         x *= inverse
         y *= inverse
@@ -41,17 +32,13 @@ def geometric_jacobian(
         jacobian[i, 0] = x
         jacobian[i, 1] = y
         jacobian[i, 2] = z
-        jacobian[i, 3] = ay * z - az * y
-        jacobian[i, 4] = az * x - ax * z
-        jacobian[i, 5] = ax * y - ay * x
+        jacobian[i, 3] = a[1] * z - a[2] * y
+        jacobian[i, 4] = a[2] * x - a[0] * z
+        jacobian[i, 5] = a[0] * y - a[1] * x
 
 
 @fused_kernel
-def euler_jacobian(
-    legs: Legs,
-    pose: FloatArray,
-    jacobian: FloatArray,
-) -> None:
+def euler_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
     """Write the Euler-rate Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad.
 
     Its last three columns are the geometric ones times the axes of roll, pitch and yaw in B.
@@ -66,22 +53,10 @@ def euler_jacobian(
 
 
 @fused_kernel
-def geometric_jacobian_batch(
-    legs: Legs,
-    poses: FloatArray,
-    jacobians: FloatArray,
-) -> None:
-    """``geometric_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
+def jacobian_batch(legs: Legs, euler_rates: bool, poses: FloatArray, jacobians: FloatArray) -> None:
+    """Write the Jacobian of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
     for row in range(poses.shape[0]):
-        geometric_jacobian(legs, poses[row], jacobians[row])
-
-
-@fused_kernel
-def euler_jacobian_batch(
-    legs: Legs,
-    poses: FloatArray,
-    jacobians: FloatArray,
-) -> None:
-    """``euler_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
-    for row in range(poses.shape[0]):
-        euler_jacobian(legs, poses[row], jacobians[row])
+        if euler_rates:
+            euler_jacobian(legs, poses[row], jacobians[row])
+        else:
+            geometric_jacobian(legs, poses[row], jacobians[row])

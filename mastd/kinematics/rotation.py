@@ -71,19 +71,14 @@ def rotation(roll: float, pitch: float, yaw: float) -> Nine:
 
 
 @fused_kernel
-def angular_motion(
-    roll: float,
-    pitch: float,
-    yaw: float,
-    roll_rate: float,
-    pitch_rate: float,
-    yaw_rate: float,
-    roll_acceleration: float,
-    pitch_acceleration: float,
-    yaw_acceleration: float,
-) -> tuple[Three, Three]:
-    """Return angular velocity (rad/s) and angular acceleration (rad/s²) of P, in B axes, from Euler rates."""
-    _, _, sp, cp, sy, cy = sines_cosines(roll, pitch, yaw)
+def angular_motion(angles: Three, rates: Three, accelerations: Three) -> tuple[Three, Three]:
+    """Return angular velocity (rad/s) and angular acceleration (rad/s²) of P, in B axes.
+
+    ``angles``, ``rates`` and ``accelerations``: roll, pitch, yaw and their time derivatives.
+    """
+    _, _, sp, cp, sy, cy = sines_cosines(angles[0], angles[1], angles[2])
+    roll_rate, pitch_rate, yaw_rate = rates
+    roll_acceleration, pitch_acceleration, yaw_acceleration = accelerations
     velocity = (
         cy * cp * roll_rate - sy * pitch_rate,
         sy * cp * roll_rate + cy * pitch_rate,

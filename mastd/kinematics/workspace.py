@@ -1,6 +1,6 @@
-"""What a geometry can do: mobility, bounds, contraction, singular poses, isotropy, independent links.
+"""What a geometry can do: strokes, contraction of the observer, ranges of actuators that move alone.
 
-Sections III.1, III.4, III.5 and IV of Jin 2012. Design-time functions on numpy arrays; m and rad unless said.
+Jin 2012, sections III.4 and IV. Design-time functions on numpy arrays; m and rad unless said.
 """
 
 from __future__ import annotations
@@ -8,27 +8,18 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from scipy.optimize import least_squares, linprog
 
 from mastd.arrays import BoolArray, FloatArray
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.inverse import link_lengths_batch
-from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_batch
-from mastd.kinematics.observer import observe
+from mastd.kinematics.jacobian import jacobian_batch
+from mastd.kinematics.observer import SolveLimits, observe
+
+# Ends a solve where lengths no longer change.
+_EXACT = SolveLimits(tolerance=0.0, update_tolerance=1e-14, maximum_updates=100)
 
 # Combinations of six end-stopped links that ``stroke_poses`` looks at; for ten links it is all of them.
 _MAX_COMBINATIONS = 210
-
-
-def mobility(links: int) -> int:
-    """Return the degrees of freedom by eq. (2), M = 6 (n − j − 1) + Σ f, of a table on ``links`` actuators.
-
-    Bodies: table, ground and two of each actuator. Joints: a ball at either end (3) and between the two
-    parts of an actuator one that slides and turns (2). So M is 6 of the table and a spin of every part.
-    """
-    bodies = 2 + 2 * links
-    joints = 3 * links
-    return 6 * (bodies - joints - 1) + 2 * links * 3 + links * 2
 
 
 def lengths_at(geometry: Geometry, poses: FloatArray) -> FloatArray:
@@ -43,8 +34,7 @@ def jacobians_at(geometry: Geometry, poses: FloatArray, *, euler_rates: bool = F
     """Return Jᵀ (m, n, 6) at poses (m, 6): geometric, or of Euler rates."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
     jacobians = np.empty((rows.shape[0], geometry.links, DEGREES_OF_FREEDOM))
-    evaluate = euler_jacobian_batch if euler_rates else geometric_jacobian_batch
-    evaluate(geometry.legs, rows, jacobians)
+    jacobian_batch(geometry.legs, euler_rates, rows, jacobians)
     return jacobians
 
 
@@ -53,36 +43,6 @@ def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
     lengths = lengths_at(geometry, poses)
     inside = (geometry.shortest_lengths <= lengths) & (lengths <= geometry.longest_lengths)
     return np.asarray(np.all(inside, axis=1))
-
-
-def pose_bounds(geometry: Geometry) -> FloatArray:
-    """Return (6, 2): least and greatest value of each pose coordinate within the strokes, as eq. (10).
-
-    The other five coordinates are free. By a sequence of linear programs with the exact Jacobian.
-    """
-    bounds = np.zeros((DEGREES_OF_FREEDOM, 2))
-    for axis, (side, sign) in itertools.product(range(DEGREES_OF_FREEDOM), enumerate((-1.0, 1.0))):
-        objective = np.zeros(DEGREES_OF_FREEDOM)
-        objective[axis] = -sign
-        pose = np.zeros(DEGREES_OF_FREEDOM)
-        for _ in range(20):
-            jacobian = jacobians_at(geometry, pose, euler_rates=True)[0]
-            base = lengths_at(geometry, pose)[0] - jacobian @ pose
-            answer = linprog(
-                objective,
-                A_ub=np.vstack((jacobian, -jacobian)),
-                b_ub=np.concatenate((geometry.longest_lengths - base, base - geometry.shortest_lengths)),
-                bounds=[(None, None)] * DEGREES_OF_FREEDOM,
-            )
-            if answer.status != 0:
-                pose[axis] = np.nan
-                break
-            step = float(np.max(np.abs(answer.x - pose)))
-            pose = answer.x
-            if step < 1e-9:
-                break
-        bounds[axis, side] = pose[axis]
-    return bounds
 
 
 def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
@@ -127,50 +87,6 @@ def stroke_contraction(geometry: Geometry, gain: FloatArray) -> float:
     return float(np.max(contraction(geometry, gain, stroke_poses(geometry, gain))))
 
 
-def one_step_error(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> FloatArray:
-    """Return −K ΔC x (m, 6) of eq. (18): what one update from neutral leaves of the poses (m, 6)."""
-    neutral = lengths_at(geometry, np.zeros((1, 6)))
-    return np.asarray(poses - (lengths_at(geometry, poses) - neutral) @ gain.T)
-
-
-def isotropy(geometry: Geometry, poses: FloatArray) -> FloatArray:
-    """Return the isotropy index (m,), 1 / condition number of J with arms in mm, of section IV.2."""
-    jacobians = jacobians_at(geometry, poses)
-    jacobians[:, :, 3:] *= 1e3
-    # The condition number by the eigenvalues of JᵀJ: squares it to 8e6 for the paper's table, far from 1/ε.
-    values = np.linalg.eigvalsh(np.swapaxes(jacobians, 1, 2) @ jacobians)
-    return np.asarray(np.sqrt(np.maximum(values[:, 0], 0.0) / values[:, -1]))
-
-
-def distance_to_singularity(geometry: Geometry, poses: FloatArray) -> FloatArray:
-    """Return the smallest singular value (m,) of J at poses (m, 6), rotations taken at 1 m; 0 is singular."""
-    return np.asarray(np.linalg.svd(jacobians_at(geometry, poses), compute_uv=False)[:, -1])
-
-
-def rank(geometry: Geometry, pose: FloatArray, tolerance: float = 1e-9) -> int:
-    """Return the rank of J at ``pose`` (6,): singular values above ``tolerance`` of the largest."""
-    values = np.linalg.svd(jacobians_at(geometry, pose)[0], compute_uv=False)
-    return int(np.sum(values > tolerance * values[0]))
-
-
-def find_singular_pose(geometry: Geometry, start: FloatArray) -> tuple[FloatArray, float]:
-    """Search a singular pose near ``start`` (6,); return it with its smallest singular value.
-
-    Solves J(x)ᵀ u = 0, |u| = 1 for pose x and twist u: the motion that the links do not hold.
-    """
-    _, _, directions = np.linalg.svd(jacobians_at(geometry, start)[0])
-
-    def equations(unknown: FloatArray) -> FloatArray:
-        twist = unknown[6:]
-        return np.append(jacobians_at(geometry, unknown[:6])[0] @ twist, twist @ twist - 1.0)
-
-    answer = least_squares(
-        equations, np.concatenate((start, directions[-1])), xtol=1e-15, ftol=1e-15, gtol=1e-15
-    )
-    pose = np.asarray(answer.x[:6])
-    return pose, float(distance_to_singularity(geometry, pose)[0])
-
-
 def independent_range(
     geometry: Geometry,
     gain: FloatArray,
@@ -193,15 +109,7 @@ def independent_range(
             lengths = neutral.copy()
             lengths[list(group)] += sign * count * step
             pose = np.zeros(DEGREES_OF_FREEDOM)
-            converged, _, _ = observe(
-                geometry.legs,
-                gain,
-                lengths,
-                0.0,
-                1e-14,
-                100,
-                pose,
-            )
+            converged, _, _ = observe(geometry.legs, gain, lengths, _EXACT, pose)
             errors = np.abs(lengths_at(geometry, pose)[0] - lengths)
             if not (converged and bool(np.all(errors <= agreement))):
                 break

@@ -13,11 +13,20 @@ from functools import partial
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.bench.kinematics import sweeps
+from mastd.bench.kinematics.batch import LANES, SCRATCH_SIZE, Batch, observe_batch
+from mastd.bench.kinematics.newton import NORMAL_ROWS
+from mastd.bench.kinematics.rows import (
+    Rows,
+    newton_library_rows,
+    newton_rows,
+    observe_neutral_rows,
+    observe_rows,
+    second_order_rows,
+)
+from mastd.bench.kinematics.second_order import SecondOrderObserver
 from mastd.bench.registry import Figure, bench, figure, ratio
-from mastd.kinematics.batch import LANES, SCRATCH_SIZE, observe_batch
-from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.inverse import link_lengths_batch
 from mastd.kinematics.workspace import lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
@@ -40,16 +49,13 @@ class Setting:
 
     def __init__(self) -> None:
         geometry = Geometry.from_settings(load(find("table", "table"), TableSettings))
-        self.observer = Observer(geometry)
+        self.observer = SecondOrderObserver(geometry)
         self.legs = geometry.legs
         grid = np.meshgrid(*[_TRANSLATIONS] * 3, *[_ANGLES] * 3, indexing="ij")
         self.poses = np.ascontiguousarray(np.stack(grid, axis=-1).reshape(-1, 6))
         self.lengths = lengths_at(geometry, self.poses)
-        self.limits = (
-            self.observer.tolerance,
-            self.observer.update_tolerance,
-            self.observer.maximum_updates,
-        )
+        self.limits = self.observer.limits
+        self.found = Rows.of(len(self.poses))
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -75,7 +81,7 @@ def inverse_kinematics() -> dict[str, Figure]:
     """Inverse kinematics of one pose."""
     setting = Setting()
     lengths = np.empty_like(setting.lengths)
-    times = take_turns({"ik": lambda: sweeps.sweep_inverse(setting.legs, setting.poses, lengths)}, RUNS)
+    times = take_turns({"ik": lambda: link_lengths_batch(setting.legs, setting.poses, lengths)}, RUNS)
     return {"ik.us": figure(times["ik"] / len(lengths) * 1e6, "us")}
 
 
@@ -92,36 +98,22 @@ def inverse_kinematics() -> dict[str, Figure]:
 def forward_kinematics() -> dict[str, Figure]:
     """Forward kinematics of one pose: observer cold and warm, second order, Newton three ways."""
     setting = Setting()
-    observer, lengths, limits = setting.observer, setting.lengths, setting.limits
-    pose, w = np.zeros(6), np.empty(36)
+    model, lengths, found = setting.observer.model, setting.lengths, setting.found
+    given = (lengths, setting.limits)
+    cold, w, work = np.zeros_like(setting.poses), np.empty(36), np.empty((NORMAL_ROWS, 6))
     fitted, jacobian = np.empty(lengths.shape[1]), np.empty((lengths.shape[1], 6))
     signs = np.random.default_rng(4).choice((-1.0, 1.0), size=setting.poses.shape)
-    starts = setting.poses + _CYCLE_MOTION * signs
+    warm = setting.poses + _CYCLE_MOTION * signs
 
     def library(singular_values: bool) -> Callable[[], object]:
-        return lambda: sweeps.sweep_newton_library(
-            setting.legs, singular_values, lengths, limits[0], limits[2], pose, fitted, jacobian
-        )
+        return lambda: newton_library_rows(setting.legs, singular_values, *given, fitted, jacobian, found)
 
     times = take_turns(
         {
-            "observer_us": lambda: sweeps.sweep_observer(
-                setting.legs, observer.neutral_lengths, observer.gain, lengths, *limits, pose
-            ),
-            "observer_warm_us": lambda: sweeps.sweep_observer_warm(
-                setting.legs, observer.gain, lengths, *limits, starts, pose
-            ),
-            "second_order_us": lambda: sweeps.sweep_second_order(
-                setting.legs,
-                observer.neutral_lengths,
-                observer.gain,
-                observer.curvature,
-                lengths,
-                *limits,
-                pose,
-                w,
-            ),
-            "newton_us": lambda: sweeps.sweep_newton(setting.legs, lengths, *limits, pose),
+            "observer_us": lambda: observe_neutral_rows(setting.legs, model, *given, found),
+            "observer_warm_us": lambda: observe_rows(setting.legs, model.gain, *given, warm, found),
+            "second_order_us": lambda: second_order_rows(setting.legs, model, *given, cold, w, found),
+            "newton_us": lambda: newton_rows(setting.legs, False, *given, cold, work, found),
         },
         RUNS,
     )
@@ -138,23 +130,16 @@ def forward_kinematics() -> dict[str, Figure]:
 def worst_pose() -> dict[str, Figure]:
     """How much longer the observer takes for the slowest pose of a sample of the grid than for the mean."""
     setting = Setting()
-    observer, pose = setting.observer, np.zeros(6)
+    found = Rows.of(WORST_REPEATS)
     chosen = setting.lengths[:: len(setting.lengths) // WORST_POSES]
     best = np.full(len(chosen), np.inf)
     for _ in range(SLOW_RUNS):
         for row, lengths in enumerate(chosen):
-            elapsed = seconds(
-                partial(
-                    sweeps.repeat_observer,
-                    setting.legs,
-                    observer.neutral_lengths,
-                    observer.gain,
-                    lengths,
-                    *setting.limits,
-                    WORST_REPEATS,
-                    pose,
-                )
+            repeated = np.tile(lengths, (WORST_REPEATS, 1))
+            solve = partial(
+                observe_neutral_rows, setting.legs, setting.observer.model, repeated, setting.limits, found
             )
+            elapsed = seconds(solve)
             best[row] = min(best[row], elapsed)
     return {"fk.worst_over_mean": ratio(float(best.max() / best.mean()), len(chosen))}
 
@@ -163,25 +148,17 @@ def worst_pose() -> dict[str, Figure]:
 def batch() -> dict[str, Figure]:
     """Poses that the batch form solves in a second on one core."""
     setting = Setting()
-    observer, rows = setting.observer, len(setting.lengths)
-    poses, residuals, converged = np.empty((rows, 6)), np.empty(rows), np.empty(rows, np.bool_)
-    scratch, index = np.empty(SCRATCH_SIZE), np.empty(LANES, np.int64)
-    times = take_turns(
-        {
-            "batch": lambda: observe_batch(
-                setting.legs,
-                observer.neutral_lengths,
-                observer.gain,
-                observer.curvature,
-                setting.lengths,
-                *setting.limits,
-                poses,
-                residuals,
-                converged,
-                scratch,
-                index,
-            )
-        },
-        RUNS,
+    rows = len(setting.lengths)
+    found = Batch(np.empty((rows, 6)), np.empty(rows), np.empty(rows, np.bool_))
+    solve = partial(
+        observe_batch,
+        setting.legs,
+        setting.observer.model,
+        setting.lengths,
+        setting.limits,
+        found,
+        np.empty(SCRATCH_SIZE),
+        np.empty(LANES, np.int64),
     )
+    times = take_turns({"batch": solve}, RUNS)
     return {"fk.batch_poses_per_s": figure(rows / times["batch"], "1/s")}

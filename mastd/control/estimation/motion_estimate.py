@@ -90,15 +90,9 @@ def _track_body(pose: FloatArray, rates: Three, r: Nine, motion: FloatArray) -> 
     """Write the tracked accelerations in P; return the angular velocity in P, of the predicted ``rates``."""
     tracked = MOTION.tracked_acceleration
     (wx, wy, wz), (bx, by, bz) = angular_motion(
-        pose[3],
-        pose[4],
-        pose[5],
-        rates[0],
-        rates[1],
-        rates[2],
-        motion[tracked + 3],
-        motion[tracked + 4],
-        motion[tracked + 5],
+        (pose[3], pose[4], pose[5]),
+        rates,
+        (motion[tracked + 3], motion[tracked + 4], motion[tracked + 5]),
     )
     at = MOTION.tracked_body
     motion[at], motion[at + 1], motion[at + 2] = _to_table(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-from mastd.kinematics.forward import null_residual, observe
+from mastd.kinematics.observer import SolveLimits, null_residual, observe
 from mastd.kinematics.geometry import Legs
 
 
@@ -24,7 +24,7 @@ class PoseModel(NamedTuple):
 
     ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (2,)
     the piston areas of chamber 1 and 2 in m²; ``null_vectors`` (n − 6, n) of Jᵀ; ``gain`` (6, n) of the
-    observer; ``tolerances`` (2,) of residual and update in m.
+    observer, ``limits`` of its solve.
     """
 
     length_calibration: FloatArray
@@ -33,8 +33,7 @@ class PoseModel(NamedTuple):
     null_vectors: FloatArray
     legs: Legs
     gain: FloatArray
-    tolerances: FloatArray
-    maximum_updates: int
+    limits: SolveLimits
 
 
 class PoseEstimate(NamedTuple):
@@ -97,13 +96,7 @@ def estimate_pose(
     _calibrate(raw_lengths, raw_pressures, model, estimate)
     lengths = estimate.lengths
     converged, updates, residual = observe(
-        model.legs,
-        model.gain,
-        lengths,
-        model.tolerances[0],
-        model.tolerances[1],
-        model.maximum_updates,
-        estimate.pose,
+        model.legs, model.gain, lengths, model.limits, estimate.pose
     )
     estimate.scalars[0], estimate.scalars[1] = residual, updates
     _project_on_null_space(model, redundancy, estimate)

@@ -18,7 +18,7 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import AXES
-from mastd.kinematics.observer import observe
+from mastd.kinematics.observer import SolveLimits, observe
 from mastd.kinematics.workspace import independent_range, lengths_at
 
 SAMPLES = 65
@@ -122,13 +122,7 @@ def jog_link(
     lengths[link] += amount
     target = np.array(pose)
     converged, _, _ = observe(
-        geometry.legs,
-        observer.gain,
-        lengths,
-        0.0,
-        1e-13,
-        _UPDATES,
-        target,
+        geometry.legs, observer.gain, lengths, SolveLimits(0.0, 1e-13, _UPDATES), target
     )
     others = np.abs(lengths_at(geometry, target)[0] - lengths)
     if not (converged and np.all(others <= STAYS)):

@@ -17,6 +17,7 @@ from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.control.estimation.pose_estimate import PoseModel, smoothing_factor
 from mastd.kernel import entry
 from mastd.kinematics.forward import Observer
+from mastd.kinematics.observer import SolveLimits
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing_kernel import (
     FOUND,
@@ -310,6 +311,7 @@ def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer
         null_vectors=np.ascontiguousarray(observer.null_vectors),
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),
-        tolerances=np.array([kinematics.tolerance, kinematics.update_tolerance]),
-        maximum_updates=kinematics.maximum_updates,
+        limits=SolveLimits(
+            float(kinematics.tolerance), float(kinematics.update_tolerance), kinematics.maximum_updates
+        ),
     )

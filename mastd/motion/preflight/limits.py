@@ -18,6 +18,7 @@ from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.observer import SolveLimits
 from mastd.motion.preflight.survey import (
     ACCELERATION,
     JERK,
@@ -48,8 +49,7 @@ LINK_LIMITS = (
     ("valve_flow", VALVE, "1"),
 )
 """Limits of a link: name, row of the survey's link table, unit."""
-_OBSERVER_TOLERANCES = np.array([1e-7, 1e-9])
-_OBSERVER_UPDATES = 10
+_OBSERVER_LIMITS = SolveLimits(tolerance=1e-7, update_tolerance=1e-9, maximum_updates=10)
 _JERK_SHARE = 0.5
 """Share of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
 _NO_LOAD = np.zeros(6)
@@ -158,8 +158,7 @@ class Examiner:
                 self._geometry.legs,
                 self._geometry.neutral_lengths,
                 self._gain,
-                _OBSERVER_TOLERANCES,
-                _OBSERVER_UPDATES,
+                _OBSERVER_LIMITS,
                 self._model,
                 _NO_LOAD if load is None else load.standing,
                 _NO_LOADS if load is None else load.riding[block],
@@ -303,4 +302,4 @@ def _observer_limit(findings: Findings) -> Limit:
     worst = math.inf if lost else float(findings.found[1])
     where = "pose not found from the lengths" if lost else "pose found from the lengths"
     knot = findings.found_knot[0 if lost else 1]
-    return _upper("forward_kinematics", worst, _OBSERVER_UPDATES, "updates", knot, where)
+    return _upper("forward_kinematics", worst, _OBSERVER_LIMITS.maximum_updates, "updates", knot, where)

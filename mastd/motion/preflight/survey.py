@@ -11,7 +11,7 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
-from mastd.kinematics.observer import observe
+from mastd.kinematics.observer import SolveLimits, observe
 from mastd.motion.profile.timeline import KNOT_SPACING, spline_point
 
 STROKE, VELOCITY, ACCELERATION, JERK, PUSH, PULL, VALVE = range(7)
@@ -35,8 +35,7 @@ def survey(
     legs: Legs,
     neutral_lengths: FloatArray,
     gain: FloatArray,
-    tolerances: FloatArray,
-    maximum_updates: int,
+    limits: SolveLimits,
     model: FloatArray,
     standing: FloatArray,
     riding: FloatArray,
@@ -57,8 +56,8 @@ def survey(
 
     ``riding`` (knots, 6) is the wrench at C in P axes that the table is loaded with at each knot beside its
     own ``model``, or (0, 6) for none; ``standing`` (6,) is what it is at rest, and only ``riding_share`` of
-    the difference from that counts. ``gain``, ``tolerances`` (residual, update) and ``maximum_updates`` are
-    the observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was
+    the difference from that counts. ``gain`` and ``limits`` are the
+    observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was
     met at: ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the
     knots whose pose the observer did not find again, the first of them, the greatest number of updates and
     its knot; ``flows`` (knots,) the flow drawn from the supply. A value that is not a number counts as
@@ -132,15 +131,7 @@ def survey(
             if not abs(pose[axis]) <= axes[axis]:
                 axes[axis] = abs(pose[axis])
                 axes_at[axis] = k
-        converged, updates, _ = observe(
-            legs,
-            gain,
-            lengths,
-            tolerances[0],
-            tolerances[1],
-            maximum_updates,
-            seen,
-        )
+        converged, updates, _ = observe(legs, gain, lengths, limits, seen)
         error = 0.0
         for axis in range(6):
             error = max(error, abs(seen[axis] - pose[axis]))

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.bench.kinematics.newton import NORMAL_ROWS
+from mastd.bench.kinematics.rows import Rows, newton_rows, observe_rows
 from mastd.kinematics import design, workspace
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
-from mastd.kinematics.rows import newton_rows, observe_rows
+from mastd.kinematics.observer import SolveLimits
 from mastd.reproduce.item import Item, compare
+from mastd.reproduce.jin_2012.workspace import find_singular_pose, isotropy, mobility, rank
 
 # Section IV.1: the grid of 7⁶ poses (the paper's first "1" of the angles is −1).
 GRID_TRANSLATIONS = np.array([-10.0, -5.0, -3.0, 0.0, 3.0, 5.0, 10.0]) * 1e-3
@@ -93,7 +96,7 @@ def items(geometry: Geometry) -> list[Item]:
             "004.mobility",
             "degrees of freedom by eq. (2): 6 of the table, 2 spins an actuator",
             20,
-            workspace.mobility(geometry.links),
+            mobility(geometry.links),
             "1",
         ),
         *_neutral(geometry),
@@ -123,7 +126,7 @@ def _neutral(geometry: Geometry) -> list[Item]:
             "004.jacobian.neutral_rank",
             "rank of J at neutral",
             6,
-            workspace.rank(geometry, np.zeros(6)),
+            rank(geometry, np.zeros(6)),
             "1",
         ),
     ]
@@ -165,35 +168,33 @@ def _contraction(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> lis
 
 def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[Item]:
     lengths = workspace.lengths_at(geometry, poses)
-    limits = (TOLERANCE, 0.0, _MAXIMUM_UPDATES)
-    rows = len(poses)
+    limits = SolveLimits(TOLERANCE, 0.0, _MAXIMUM_UPDATES)
+    cold = np.zeros_like(poses)
     found: list[Item] = []
     for method, column, factor in (("observer", _OBSERVER, 10.0), ("newton", _NEWTON, 1.0)):
-        start = np.zeros_like(poses)
-        converged = np.zeros(rows, np.bool_)
-        updates = np.zeros(rows, np.int64)
-        residuals = np.zeros(rows)
+        rows = Rows.of(len(poses))
         if method == "observer":
-            observe_rows(geometry.legs, gain, lengths, *limits, start, converged, updates, residuals)
+            observe_rows(geometry.legs, gain, lengths, limits, cold, rows)
             name, means = "observer (15)", _SMALL
         else:
-            newton_rows(geometry.legs, False, lengths, *limits, start, converged, updates, residuals)
+            newton_rows(geometry.legs, False, lengths, limits, cold, np.empty((NORMAL_ROWS, 6)), rows)
             name, means = "Newton–Raphson (8) with (9)", _NEWTON_MEANS
-        errors = (workspace.lengths_at(geometry, start) - lengths) * 1e6
+        converged = bool(rows.converged.all())
+        errors = (workspace.lengths_at(geometry, rows.poses) - lengths) * 1e6
         prefix = f"004.table3.{method}"
         found += [
             compare(
                 f"{prefix}.updates_max",
                 f"Table 3, {name}: most updates",
                 column.updates_max,
-                float(updates.max()) if converged.all() else None,
+                float(rows.updates.max()) if converged else None,
                 "1",
             ),
             compare(
                 f"{prefix}.updates_mean",
                 f"Table 3, {name}: mean of updates",
                 column.updates_mean,
-                float(updates.mean()) if converged.all() else None,
+                float(rows.updates.mean()) if converged else None,
                 "1",
                 relative=_SMALL,
             ),
@@ -201,7 +202,7 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
         digits = 0.5e-4 if method == "observer" else 0.5e-5
         mean_digits = digits if method == "observer" else 0.0
         for link, (mean, deviation) in enumerate(zip(column.means, column.deviations, strict=True)):
-            present = converged.all() and link < geometry.links
+            present = converged and link < geometry.links
             found += [
                 compare(
                     f"{prefix}.mean_um.{link + 1}",
@@ -242,7 +243,7 @@ def _table_4(geometry: Geometry, gain: FloatArray) -> list[Item]:
 
 
 def _figure_9(geometry: Geometry, poses: FloatArray) -> Item:
-    index = workspace.isotropy(geometry, np.vstack((np.zeros((1, DEGREES_OF_FREEDOM)), poses)))
+    index = isotropy(geometry, np.vstack((np.zeros((1, DEGREES_OF_FREEDOM)), poses)))
     with np.errstate(divide="ignore", invalid="ignore"):
         change = float(np.max(np.abs(index[1:] / index[0] - 1.0))) * 100.0
     what = "Figure 9: largest change of the isotropy index over the grid"
@@ -266,6 +267,6 @@ def _singular(geometry: Geometry) -> list[Item]:
     found = []
     for name, pose in poses.items():
         # Found from nearby, not only confirmed: 20 mm and 20 mrad beside the pose that the paper describes.
-        distance = None if pose is None else workspace.find_singular_pose(geometry, pose + 0.02)[1]
+        distance = None if pose is None else find_singular_pose(geometry, pose + 0.02)[1]
         found.append(compare(f"004.singular.{name}", whats[name], 0, distance, "1", absolute=1e-9))
     return found

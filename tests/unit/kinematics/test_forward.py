@@ -10,78 +10,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mastd.arrays import BoolArray, FloatArray, IntArray
+from mastd.arrays import FloatArray
+from mastd.bench.kinematics import batch as batch_module
+from mastd.bench.kinematics.batch import LANES, SCRATCH_SIZE, Batch, observe_batch
+from mastd.bench.kinematics.newton import NORMAL_ROWS, Newton, solve_symmetric
+from mastd.bench.kinematics.rows import Rows, newton_rows, observe_rows, second_order_rows
+from mastd.bench.kinematics.second_order import SecondOrderObserver, length_hessian, observe_from_neutral
 from mastd.errors import KinematicsError
-from mastd.kinematics import batch as batch_module
-from mastd.kinematics import design
-from mastd.kinematics.batch import LANES, SCRATCH_SIZE, observe_batch
-from mastd.kinematics.forward import (
-    Newton,
-    Observer,
-    null_residual,
-    observe,
-    observe_from_neutral,
-)
+from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.observer import SolveLimits, null_residual, observe
 from mastd.kinematics.rotation import SMALL_ANGLE
-from mastd.kinematics.rows import newton_rows, observe_rows, observe_second_order_rows
-from mastd.kinematics.workspace import jacobians_at, lengths_at, pose_bounds, within_strokes
+from mastd.kinematics.workspace import jacobians_at, lengths_at, within_strokes
 from mastd.reproduce.jin_2012.tables import grid
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
+from tests.support.kinematics.bounds import pose_bounds
 
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 GEOMETRY = Geometry.from_settings(load(TABLE, TableSettings))
-OBSERVER = Observer(GEOMETRY)
+OBSERVER = SecondOrderObserver(GEOMETRY)
+LIMITS = SolveLimits(1e-6, 1e-8, 20)
 LEGS = GEOMETRY.legs
 POSE_SCALE = np.array([1.0, 1.0, 1.0, 1 / 0.8, 1 / 1.4, 1 / 1.4])
 METHODS = ("observer", "second-order", "newton", "newton-geometric")
 
 
-@dataclasses.dataclass
-class Rows:
-    """Results of a solver over rows."""
-
-    poses: FloatArray
-    converged: BoolArray
-    updates: IntArray
-    residuals: FloatArray
-
-
 def solve(
     method: str,
     lengths: FloatArray,
-    observer: Observer = OBSERVER,
+    observer: SecondOrderObserver = OBSERVER,
     *,
     update_tolerance: float = 1e-8,
     maximum_updates: int = 20,
     start: FloatArray | None = None,
 ) -> Rows:
-    count = len(lengths)
-    poses = np.zeros((count, 6)) if start is None else start.copy()
-    converged, updates = np.zeros(count, np.bool_), np.zeros(count, np.int64)
-    residuals = np.zeros(count)
-    geometry = observer.geometry
-    limits = (1e-6, update_tolerance, maximum_updates)
+    found = Rows.of(len(lengths))
+    starts = np.zeros((len(lengths), 6)) if start is None else start
+    limits = SolveLimits(1e-6, update_tolerance, maximum_updates)
+    legs = observer.geometry.legs
     if method == "observer":
-        observe_rows(geometry.legs, observer.gain, lengths, *limits, poses, converged, updates, residuals)
+        observe_rows(legs, observer.gain, lengths, limits, starts, found)
     elif method == "second-order":
-        observe_second_order_rows(
-            geometry.legs,
-            observer.neutral_lengths,
-            observer.gain,
-            observer.curvature,
-            lengths,
-            *limits,
-            poses,
-            converged,
-            updates,
-            residuals,
-            np.empty(36),
-        )
+        second_order_rows(legs, observer.model, lengths, limits, starts, np.empty(36), found)
     else:
-        newton_rows(geometry.legs, method == "newton", lengths, *limits, poses, converged, updates, residuals)
-    return Rows(poses, converged, updates, residuals)
+        work = np.empty((NORMAL_ROWS, 6))
+        newton_rows(legs, method == "newton", lengths, limits, starts, work, found)
+    return found
 
 
 def poses_with_lengths_within(limit: float, count: int, seed: int = 5) -> FloatArray:
@@ -204,7 +179,7 @@ def test_redundancy_is_the_twist_of_the_four_vertical_links() -> None:
     lengths = lengths_at(GEOMETRY, true)[0]
     lengths[2] += 2e-4
     pose, redundancy = np.zeros(6), np.zeros(1)
-    converged, updates, residual = observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)
+    converged, updates, residual = observe(LEGS, OBSERVER.gain, lengths, LIMITS, pose)
     null_residual(LEGS, OBSERVER.null_vectors, lengths, pose, redundancy)
     assert converged
     assert updates <= 6
@@ -212,41 +187,25 @@ def test_redundancy_is_the_twist_of_the_four_vertical_links() -> None:
     assert residual == pytest.approx(4 * 0.25 * 2e-4, rel=0.02)
     lengths[0] = np.nan
     before = pose.copy()
-    assert not observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, pose)[0]
+    assert not observe(LEGS, OBSERVER.gain, lengths, LIMITS, pose)[0]
     assert np.array_equal(pose, before)
 
 
 def test_known_neutral_lengths_save_an_evaluation_and_change_nothing() -> None:
     for lengths in lengths_at(GEOMETRY, grid()[::5003]):
         cold, known = np.zeros(6), np.zeros(6)
-        expected = observe(LEGS, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, cold)
-        found = observe_from_neutral(
-            LEGS, OBSERVER.neutral_lengths, OBSERVER.gain, lengths, 1e-6, 1e-8, 20, known
-        )
+        expected = observe(LEGS, OBSERVER.gain, lengths, LIMITS, cold)
+        found = observe_from_neutral(LEGS, OBSERVER.model, lengths, LIMITS, known)
         assert found[:2] == expected[:2]
         assert np.abs(known - cold).max() < 1e-14
 
 
-def batch(observer: Observer, lengths: FloatArray) -> Rows:
+def batch(observer: SecondOrderObserver, lengths: FloatArray) -> Batch:
     count = len(lengths)
-    poses, residuals, converged = np.empty((count, 6)), np.empty(count), np.empty(count, np.bool_)
-    geometry = observer.geometry
-    observe_batch(
-        geometry.legs,
-        observer.neutral_lengths,
-        observer.gain,
-        observer.curvature,
-        lengths,
-        1e-6,
-        1e-8,
-        20,
-        poses,
-        residuals,
-        converged,
-        np.empty(SCRATCH_SIZE),
-        np.empty(LANES, np.int64),
-    )
-    return Rows(poses, converged, np.zeros(count, np.int64), residuals)
+    found = Batch(np.empty((count, 6)), np.empty(count), np.empty(count, np.bool_))
+    scratch, index = np.empty(SCRATCH_SIZE), np.empty(LANES, np.int64)
+    observe_batch(observer.geometry.legs, observer.model, lengths, LIMITS, found, scratch, index)
+    return found
 
 
 @pytest.mark.parametrize("count", [1, LANES - 1, LANES, 5 * LANES + 3])
@@ -284,6 +243,15 @@ def test_batch_leaves_angles_beyond_the_series_to_the_scalar_kernel() -> None:
     assert np.isfinite(block[batch_module._RESIDUAL * LANES])
 
 
+def test_normal_equations_are_solved_as_by_the_library() -> None:
+    factor = np.random.default_rng(0).normal(0, 1, (8, 6))
+    matrix, right = factor.T @ factor, np.arange(1.0, 7.0)
+    work = np.zeros((NORMAL_ROWS, 6))
+    work[:6], work[12] = np.tril(matrix), right
+    assert solve_symmetric(work) > 0.0
+    assert np.allclose(work[12], np.linalg.solve(matrix, right), rtol=1e-12, atol=0)
+
+
 def hexapod(generator: np.random.Generator, links: int) -> Geometry:
     """A well-spread random geometry of any number of links, its legs leaning alternately both ways."""
     turns = np.arange(links) * 2 * np.pi / links + generator.uniform(-0.1, 0.1, links)
@@ -303,7 +271,7 @@ def test_any_geometry_that_contracts_inverts_its_inverse(seed: int, links: int) 
     generator = np.random.default_rng(seed)
     geometry = hexapod(generator, links)
     try:
-        observer = Observer(geometry)
+        observer = SecondOrderObserver(geometry)
     except KinematicsError:
         pose = generator.uniform(-0.01, 0.01, 6)
         solution = Newton(geometry).solve(lengths_at(geometry, pose)[0])
@@ -323,7 +291,7 @@ def test_any_geometry_that_contracts_inverts_its_inverse(seed: int, links: int) 
 
 def test_hessian_is_the_second_difference_of_the_lengths() -> None:
     for geometry in (GEOMETRY, hexapod(np.random.default_rng(0), 8)):
-        hessian = design.length_hessian(geometry)
+        hessian = length_hessian(geometry)
         h = 1e-4
         for i, j in ((0, 0), (1, 4), (3, 3), (3, 4), (4, 5), (5, 2), (5, 5), (3, 5)):
             a, b = np.eye(6)[i] * h, np.eye(6)[j] * h
@@ -334,7 +302,7 @@ def test_hessian_is_the_second_difference_of_the_lengths() -> None:
 
 def test_a_geometry_that_does_not_contract_is_refused_with_the_figure() -> None:
     wide = dataclasses.replace(GEOMETRY, strokes=np.full(7, 0.6))
-    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*0\.5 or less.*Newton"):
+    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*limit 0\.5.*Newton"):
         Observer(wide)
     pose = np.array([0.05, -0.05, 0.05, 0.05, 0.02, -0.02])
     solution = Newton(wide).solve(lengths_at(wide, pose)[0])
@@ -369,7 +337,7 @@ def test_newton_with_the_exact_jacobian_converges_quadratically() -> None:
 def test_solve_from_a_warm_start_takes_fewer_updates() -> None:
     pose = np.array([0.005, -0.01, 0.01, 0.01, 0.005, -0.01])
     lengths = lengths_at(GEOMETRY, pose)[0]
-    for observer in (OBSERVER, Observer(GEOMETRY, second_order=True)):
+    for observer in (OBSERVER, Observer(GEOMETRY)):
         warm, cold = observer.solve(lengths, pose + 1e-5), observer.solve(lengths)
         assert warm.updates < cold.updates
         assert warm.pose is not None

@@ -10,9 +10,11 @@ import pytest
 
 from mastd.kinematics import design, workspace
 from mastd.kinematics.geometry import Geometry
+from mastd.reproduce.jin_2012 import workspace as jin_2012
 from mastd.reproduce.jin_2012.tables import grid, items
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
+from tests.support.kinematics.bounds import pose_bounds
 
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 GEOMETRY = Geometry.from_settings(load(TABLE, TableSettings))
@@ -20,8 +22,8 @@ GAIN = design.observer_gain(GEOMETRY)
 
 
 def test_mobility_is_six_and_two_spins_an_actuator() -> None:
-    assert workspace.mobility(7) == 20
-    assert workspace.mobility(6) == 18
+    assert jin_2012.mobility(7) == 20
+    assert jin_2012.mobility(6) == 18
 
 
 def test_neutral_jacobian_is_equation_20() -> None:
@@ -42,7 +44,7 @@ def test_corners_of_the_workspace_have_a_link_at_its_stop() -> None:
 def test_contraction_at_the_corners_bounds_that_within() -> None:
     corner = workspace.stroke_contraction(GEOMETRY, GAIN)
     generator = np.random.default_rng(6)
-    poses = generator.uniform(-1, 1, (60_000, 6)) * workspace.pose_bounds(GEOMETRY)[:, 1]
+    poses = generator.uniform(-1, 1, (60_000, 6)) * pose_bounds(GEOMETRY)[:, 1]
     inside = poses[workspace.within_strokes(GEOMETRY, poses)]
     assert len(inside) > 2000
     assert workspace.contraction(GEOMETRY, GAIN, inside).max() <= corner
@@ -66,15 +68,6 @@ def test_contraction_is_the_mean_factor_of_successive_errors() -> None:
     assert workspace.contraction(GEOMETRY, GAIN, pose)[0] == pytest.approx(factor, rel=0.02)
 
 
-def test_one_step_error_is_what_the_first_update_leaves() -> None:
-    pose = np.array([0.01, -0.005, 0.003, 0.01, 0.005, -0.01])
-    left = workspace.one_step_error(GEOMETRY, GAIN, pose)[0]
-    change = workspace.lengths_at(GEOMETRY, pose)[0] - 1.2
-    secant = (change - design.neutral_jacobian(GEOMETRY) @ pose) @ GAIN.T
-    assert np.allclose(left, -secant, rtol=0, atol=1e-14)
-    assert 1e-6 < np.abs(left).max() < 1e-3
-
-
 @pytest.mark.parametrize(
     "pose",
     [
@@ -86,27 +79,27 @@ def test_one_step_error_is_what_the_first_update_leaves() -> None:
 )
 def test_the_singular_poses_of_the_paper_are_found(pose: tuple[float, ...]) -> None:
     singular = np.array(pose)
-    assert workspace.rank(GEOMETRY, singular) == 5
-    assert workspace.distance_to_singularity(GEOMETRY, singular)[0] < 1e-12
+    assert jin_2012.rank(GEOMETRY, singular) == 5
+    assert jin_2012.distance_to_singularity(GEOMETRY, singular)[0] < 1e-12
     assert not workspace.within_strokes(GEOMETRY, singular)[0]
     start = singular + np.random.default_rng(3).normal(0, 0.03, 6)
-    assert workspace.distance_to_singularity(GEOMETRY, start)[0] > 1e-3
-    found, distance = workspace.find_singular_pose(GEOMETRY, start)
+    assert jin_2012.distance_to_singularity(GEOMETRY, start)[0] > 1e-3
+    found, distance = jin_2012.find_singular_pose(GEOMETRY, start)
     assert distance < 1e-9
     assert np.abs(found - singular).max() < 0.3
 
 
 def test_no_pose_within_the_strokes_is_near_a_singular_one() -> None:
     poses = workspace.stroke_poses(GEOMETRY, GAIN)
-    neutral = workspace.distance_to_singularity(GEOMETRY, np.zeros(6))[0]
-    assert workspace.distance_to_singularity(GEOMETRY, poses).min() > 0.9 * neutral
-    assert workspace.rank(GEOMETRY, np.zeros(6)) == 6
+    neutral = jin_2012.distance_to_singularity(GEOMETRY, np.zeros(6))[0]
+    assert jin_2012.distance_to_singularity(GEOMETRY, poses).min() > 0.9 * neutral
+    assert jin_2012.rank(GEOMETRY, np.zeros(6)) == 6
 
 
 def test_isotropy_is_the_inverse_condition_number_in_mm() -> None:
     jacobian = workspace.jacobians_at(GEOMETRY, np.zeros(6))[0] * [1, 1, 1, 1e3, 1e3, 1e3]
-    assert workspace.isotropy(GEOMETRY, np.zeros(6))[0] == pytest.approx(1 / np.linalg.cond(jacobian))
-    assert workspace.isotropy(GEOMETRY, np.zeros(6))[0] == pytest.approx(1 / 2800)
+    assert jin_2012.isotropy(GEOMETRY, np.zeros(6))[0] == pytest.approx(1 / np.linalg.cond(jacobian))
+    assert jin_2012.isotropy(GEOMETRY, np.zeros(6))[0] == pytest.approx(1 / 2800)
 
 
 def test_a_link_that_may_not_move_alone_has_no_range() -> None:

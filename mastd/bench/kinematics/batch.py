@@ -1,23 +1,23 @@
 """Forward kinematics of many poses at once: the second-order observer on blocks of poses side by side.
 
-For seven links the poses of a block go through the same operations together, eight to a vector register:
-two corrected updates from neutral (``mastd.kinematics.observer.observe_second_order``), then the residual.
+For seven actuators the poses of a block go through the same operations together, eight to a vector register:
+two corrected updates from neutral (``second_order.observe_second_order``), then the residual.
 The few poses that need a third one are gathered into blocks of their own. Those that need more, have angles
 beyond the short series or measured lengths are finished one by one by ``observe`` from where they stand.
-Other numbers of links take the scalar kernel throughout.
+Other numbers of actuators take the scalar kernel throughout.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
+from mastd.bench.kinematics.second_order import SecondOrder
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.observer import observe
+from mastd.kinematics.observer import Six, SolveLimits, observe
 from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
-
-Six = tuple[float, float, float, float, float, float]
 
 LANES = 32
 VECTOR_LINKS = 7
@@ -29,31 +29,34 @@ _CONSTANTS = (_RESIDUAL + 1) * LANES
 # Offsets in the packed constants.
 _TABLE, _BASE, _GAIN, _NEUTRAL, _CURVATURE = 0, 21, 42, 84, 91
 
+
+class Batch(NamedTuple):
+    """Results: ``poses`` (m, 6), NaN where not ``converged`` (m,); ``residuals`` Σ|l̂ − l| (m,), m."""
+
+    poses: FloatArray
+    residuals: FloatArray
+    converged: BoolArray
+
+
 # Numbers of scratch that ``observe_batch`` needs.
 SCRATCH_SIZE = _CONSTANTS + _CURVATURE + 126
 
 
 @fused_kernel
-def _pack(
-    legs: Legs,
-    neutral_lengths: FloatArray,
-    gain: FloatArray,
-    curvature: FloatArray,
-    constants: FloatArray,
-) -> None:
+def _pack(legs: Legs, model: SecondOrder, constants: FloatArray) -> None:
     """Put the constants in the order of use; base joints are taken against the neutral position."""
     for i in range(VECTOR_LINKS):
         for axis in range(3):
             constants[_TABLE + 3 * i + axis] = legs.table_joints[i, axis]
             constants[_BASE + 3 * i + axis] = legs.neutral_position[axis] - legs.base_joints[i, axis]
         for k in range(6):
-            constants[_GAIN + 6 * i + k] = gain[k, i]
-        constants[_NEUTRAL + i] = neutral_lengths[i]
+            constants[_GAIN + 6 * i + k] = model.gain[k, i]
+        constants[_NEUTRAL + i] = model.neutral_lengths[i]
     entry = _CURVATURE
     for i in range(6):
         for j in range(i + 1):
             for k in range(6):
-                constants[entry] = curvature[i, 6 * k + j]
+                constants[entry] = model.curvature[i, 6 * k + j]
                 entry += 1
 
 
@@ -223,11 +226,10 @@ def _store_block(
     block: FloatArray,
     index: IntArray,
     tolerance: float,
-    poses: FloatArray,
-    residuals: FloatArray,
-    converged: BoolArray,
+    found: Batch,
 ) -> None:
     """Copy poses and residuals from the block to the rows in ``index`` (LANES,)."""
+    poses, residuals, converged = found
     for lane in range(LANES):
         row = index[lane]
         for k in range(6):
@@ -241,9 +243,7 @@ def _observe_seven(
     constants: FloatArray,
     lengths: FloatArray,
     tolerance: float,
-    poses: FloatArray,
-    residuals: FloatArray,
-    converged: BoolArray,
+    found: Batch,
     block: FloatArray,
     index: IntArray,
 ) -> None:
@@ -251,6 +251,7 @@ def _observe_seven(
 
     The last block is filled up with its last row, which is then computed several times over.
     """
+    poses, residuals, converged = found
     rows = lengths.shape[0]
     for first in range(0, rows, LANES):
         for lane in range(LANES):
@@ -261,7 +262,7 @@ def _observe_seven(
         _step_block(constants, block)
         _update_block(constants, block)
         _residual_block(constants, block)
-        _store_block(block, index, tolerance, poses, residuals, converged)
+        _store_block(block, index, tolerance, found)
     waiting = 0
     for row in range(rows):
         if not converged[row] and residuals[row] < math.inf:
@@ -278,36 +279,30 @@ def _observe_seven(
             _step_block(constants, block)
             _update_block(constants, block)
             _residual_block(constants, block)
-            _store_block(block, index, tolerance, poses, residuals, converged)
+            _store_block(block, index, tolerance, found)
             waiting = 0
 
 
 @fused_kernel
 def observe_batch(
     legs: Legs,
-    neutral_lengths: FloatArray,
-    gain: FloatArray,
-    curvature: FloatArray,
+    model: SecondOrder,
     lengths: FloatArray,
-    tolerance: float,
-    update_tolerance: float,
-    maximum_updates: int,
-    poses: FloatArray,
-    residuals: FloatArray,
-    converged: BoolArray,
+    limits: SolveLimits,
+    found: Batch,
     scratch: FloatArray,
     index: IntArray,
 ) -> None:
     """Find the pose of each row of ``lengths`` (m, n) from neutral.
 
-    Writes ``poses`` (m, 6), NaN where not converged, ``residuals`` (m,) Σ|l̂ − l| in m and ``converged`` (m,).
-    The three limits are those of ``observe``; ``scratch`` (SCRATCH_SIZE,) and ``index`` (LANES,) are scratch.
+    ``scratch`` (SCRATCH_SIZE,) and ``index`` (LANES,) are scratch.
     """
     rows = lengths.shape[0]
+    poses, residuals, converged = found
     if lengths.shape[1] == VECTOR_LINKS:
         constants = scratch[_CONSTANTS:]
-        _pack(legs, neutral_lengths, gain, curvature, constants)
-        _observe_seven(constants, lengths, tolerance, poses, residuals, converged, scratch, index)
+        _pack(legs, model, constants)
+        _observe_seven(constants, lengths, limits.tolerance, found, scratch, index)
     else:
         for row in range(rows):
             converged[row] = False
@@ -317,15 +312,7 @@ def observe_batch(
             for k in range(6):
                 if not (residuals[row] < math.inf):
                     poses[row, k] = 0.0
-            converged[row], _, residuals[row] = observe(
-                legs,
-                gain,
-                lengths[row],
-                tolerance,
-                update_tolerance,
-                maximum_updates,
-                poses[row],
-            )
+            converged[row], _, residuals[row] = observe(legs, model.gain, lengths[row], limits, poses[row])
             if not converged[row]:
                 for k in range(6):
                     poses[row, k] = math.nan
