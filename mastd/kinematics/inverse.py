@@ -25,30 +25,28 @@ def centre_at(legs: Legs, pose: FloatArray) -> Three:
 @fused_kernel
 def leg_vector(legs: Legs, i: int, c: Three, r: Nine) -> Three:
     """Return the vector l = c − b + R p of actuator ``i`` from base to table joint in B, m; eq. (3)."""
-    b, p = legs.base_joints[i], legs.table_joints[i]
+    base, px, py, pz = (
+        legs.base_joints,
+        legs.table_joints[i, 0],
+        legs.table_joints[i, 1],
+        legs.table_joints[i, 2],
+    )
     return (
-        c[0] - b[0] + r[0] * p[0] + r[1] * p[1] + r[2] * p[2],
-        c[1] - b[1] + r[3] * p[0] + r[4] * p[1] + r[5] * p[2],
-        c[2] - b[2] + r[6] * p[0] + r[7] * p[1] + r[8] * p[2],
+        c[0] - base[i, 0] + r[0] * px + r[1] * py + r[2] * pz,
+        c[1] - base[i, 1] + r[3] * px + r[4] * py + r[5] * pz,
+        c[2] - base[i, 2] + r[6] * px + r[7] * py + r[8] * pz,
     )
 
 
 @fused_kernel
 def arm(legs: Legs, i: int, r: Nine) -> Three:
     """Return R p, from C to the table joint of actuator ``i`` in B, m."""
-    p = legs.table_joints[i]
+    joints = legs.table_joints
     return (
-        r[0] * p[0] + r[1] * p[1] + r[2] * p[2],
-        r[3] * p[0] + r[4] * p[1] + r[5] * p[2],
-        r[6] * p[0] + r[7] * p[1] + r[8] * p[2],
+        r[0] * joints[i, 0] + r[1] * joints[i, 1] + r[2] * joints[i, 2],
+        r[3] * joints[i, 0] + r[4] * joints[i, 1] + r[5] * joints[i, 2],
+        r[6] * joints[i, 0] + r[7] * joints[i, 1] + r[8] * joints[i, 2],
     )
-
-
-@fused_kernel
-def leg_with_arm(legs: Legs, i: int, c: Three, a: Three) -> Three:
-    """Return ``leg_vector`` where the ``arm`` is known; the last bit may differ."""
-    b = legs.base_joints[i]
-    return c[0] + a[0] - b[0], c[1] + a[1] - b[1], c[2] + a[2] - b[2]
 
 
 @fused_kernel
@@ -84,8 +82,7 @@ def link_motion(
     )
     c = centre_at(legs, pose)
     for i in range(legs.table_joints.shape[0]):
-        p = arm(legs, i, r)
-        px, py, pz = p
+        px, py, pz = arm(legs, i, r)
         # Velocity of the joint about C, then with that of C.
         ux = wy * pz - wz * py
         uy = wz * px - wx * pz
@@ -96,7 +93,9 @@ def link_motion(
         bx = accelerations[0] + ay * pz - az * py + wy * uz - wz * uy
         by = accelerations[1] + az * px - ax * pz + wz * ux - wx * uz
         bz = accelerations[2] + ax * py - ay * px + wx * uy - wy * ux
-        x, y, z = leg_with_arm(legs, i, c, p)
+        x = c[0] + px - legs.base_joints[i, 0]
+        y = c[1] + py - legs.base_joints[i, 1]
+        z = c[2] + pz - legs.base_joints[i, 2]
         length = math.sqrt(x * x + y * y + z * z)
         rate = (x * vx + y * vy + z * vz) / length
         lengths[i] = length

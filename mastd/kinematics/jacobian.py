@@ -13,18 +13,26 @@ import math
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import arm, centre_at, leg_with_arm
+from mastd.kinematics.inverse import arm
 from mastd.kinematics.rotation import rotation, sines_cosines
 
 
 @fused_kernel
-def geometric_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
+def geometric_jacobian(
+    legs: Legs,
+    pose: FloatArray,
+    jacobian: FloatArray,
+) -> None:
     """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad."""
     r = rotation(pose[3], pose[4], pose[5])
-    c = centre_at(legs, pose)
+    cx = legs.neutral_position[0] + pose[0]
+    cy = legs.neutral_position[1] + pose[1]
+    cz = legs.neutral_position[2] + pose[2]
     for i in range(legs.table_joints.shape[0]):
-        a = arm(legs, i, r)
-        x, y, z = leg_with_arm(legs, i, c, a)
+        ax, ay, az = arm(legs, i, r)
+        x = cx + ax - legs.base_joints[i, 0]
+        y = cy + ay - legs.base_joints[i, 1]
+        z = cz + az - legs.base_joints[i, 2]
         inverse = 1.0 / math.sqrt(x * x + y * y + z * z)
         x *= inverse
         y *= inverse
@@ -32,13 +40,17 @@ def geometric_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> No
         jacobian[i, 0] = x
         jacobian[i, 1] = y
         jacobian[i, 2] = z
-        jacobian[i, 3] = a[1] * z - a[2] * y
-        jacobian[i, 4] = a[2] * x - a[0] * z
-        jacobian[i, 5] = a[0] * y - a[1] * x
+        jacobian[i, 3] = ay * z - az * y
+        jacobian[i, 4] = az * x - ax * z
+        jacobian[i, 5] = ax * y - ay * x
 
 
 @fused_kernel
-def euler_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
+def euler_jacobian(
+    legs: Legs,
+    pose: FloatArray,
+    jacobian: FloatArray,
+) -> None:
     """Write the Euler-rate Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad.
 
     Its last three columns are the geometric ones times the axes of roll, pitch and yaw in B.
@@ -53,10 +65,22 @@ def euler_jacobian(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
 
 
 @fused_kernel
-def jacobian_batch(legs: Legs, euler_rates: bool, poses: FloatArray, jacobians: FloatArray) -> None:
-    """Write the Jacobian of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
+def geometric_jacobian_batch(
+    legs: Legs,
+    poses: FloatArray,
+    jacobians: FloatArray,
+) -> None:
+    """Write ``geometric_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
     for row in range(poses.shape[0]):
-        if euler_rates:
-            euler_jacobian(legs, poses[row], jacobians[row])
-        else:
-            geometric_jacobian(legs, poses[row], jacobians[row])
+        geometric_jacobian(legs, poses[row], jacobians[row])
+
+
+@fused_kernel
+def euler_jacobian_batch(
+    legs: Legs,
+    poses: FloatArray,
+    jacobians: FloatArray,
+) -> None:
+    """Write ``euler_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
+    for row in range(poses.shape[0]):
+        euler_jacobian(legs, poses[row], jacobians[row])

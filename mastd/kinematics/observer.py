@@ -23,7 +23,7 @@ from typing import NamedTuple
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import centre_at, leg_vector, leg_with_arm
+from mastd.kinematics.inverse import centre_at, leg_vector
 from mastd.kinematics.rotation import rotation
 
 Six = tuple[float, float, float, float, float, float]
@@ -73,10 +73,10 @@ def is_pose(legs: Legs, lengths: FloatArray, residual: float, tolerance: float) 
         total += lengths[i]
     if residual < tolerance:
         return True
-    c = (legs.neutral_position[0], legs.neutral_position[1], legs.neutral_position[2])
     for i in range(lengths.shape[0]):
-        p = legs.table_joints[i]
-        x, y, z = leg_with_arm(legs, i, c, (p[0], p[1], p[2]))
+        x = legs.neutral_position[0] + legs.table_joints[i, 0] - legs.base_joints[i, 0]
+        y = legs.neutral_position[1] + legs.table_joints[i, 1] - legs.base_joints[i, 1]
+        z = legs.neutral_position[2] + legs.table_joints[i, 2] - legs.base_joints[i, 2]
         neutral = math.sqrt(x * x + y * y + z * z)
         if not abs(lengths[i] - neutral) <= MEASURED_REACH * neutral:
             return False

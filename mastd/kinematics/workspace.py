@@ -12,7 +12,7 @@ import numpy as np
 from mastd.arrays import BoolArray, FloatArray
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.inverse import link_lengths_batch
-from mastd.kinematics.jacobian import jacobian_batch
+from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_batch
 from mastd.kinematics.observer import SolveLimits, observe
 
 # Ends a solve where lengths no longer change.
@@ -34,7 +34,8 @@ def jacobians_at(geometry: Geometry, poses: FloatArray, *, euler_rates: bool = F
     """Return Jᵀ (m, n, 6) at poses (m, 6): geometric, or of Euler rates."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
     jacobians = np.empty((rows.shape[0], geometry.links, DEGREES_OF_FREEDOM))
-    jacobian_batch(geometry.legs, euler_rates, rows, jacobians)
+    evaluate = euler_jacobian_batch if euler_rates else geometric_jacobian_batch
+    evaluate(geometry.legs, rows, jacobians)
     return jacobians
 
 

@@ -20,7 +20,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.forward import DEFAULT_LIMITS, ForwardSolution, checked, solution
 from mastd.kinematics.geometry import Geometry, Legs
-from mastd.kinematics.inverse import arm, leg_vector
+from mastd.kinematics.inverse import arm
 from mastd.kinematics.observer import Six, SolveLimits, accept, updated
 from mastd.kinematics.rotation import rotation_of, sines_cosines
 
@@ -72,10 +72,12 @@ def solve_symmetric(work: FloatArray) -> float:
     for row in range(6):
         for k in range(row):
             x[row] -= work[row, k] * x[k]
-    for row in range(5, -1, -1):
-        x[row] *= work[row, row]
-        for k in range(row + 1, 6):
-            x[row] -= work[k, row] * x[k]
+    x[5] *= work[5, 5]
+    for row in range(4, -1, -1):
+        value = x[row] * work[row, row] - work[row + 1, row] * x[row + 1]
+        for k in range(row + 2, 6):
+            value -= work[k, row] * x[k]
+        x[row] = value
     return smallest
 
 
@@ -94,7 +96,9 @@ def normal_equations(legs: Legs, euler_rates: bool, lengths: FloatArray, at: Six
     j = work[_ROW]
     for i in range(legs.table_joints.shape[0]):
         ax, ay, az = arm(legs, i, r)
-        x, y, z = leg_vector(legs, i, c, r)
+        b = legs.base_joints[i]
+        # In this order for the figures of Table 3 to the last digit.
+        x, y, z = c[0] - b[0] + ax, c[1] - b[1] + ay, c[2] - b[2] + az
         length = math.sqrt(x * x + y * y + z * z)
         error = lengths[i] - length
         residual += abs(error)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
-from mastd.kinematics.observer import SolveLimits, null_residual, observe
 from mastd.kinematics.geometry import Legs
+from mastd.kinematics.observer import SolveLimits, null_residual, observe
 
 
 class PoseModel(NamedTuple):
@@ -95,9 +95,7 @@ def estimate_pose(
     """
     _calibrate(raw_lengths, raw_pressures, model, estimate)
     lengths = estimate.lengths
-    converged, updates, residual = observe(
-        model.legs, model.gain, lengths, model.limits, estimate.pose
-    )
+    converged, updates, residual = observe(model.legs, model.gain, lengths, model.limits, estimate.pose)
     estimate.scalars[0], estimate.scalars[1] = residual, updates
     _project_on_null_space(model, redundancy, estimate)
     for i in range(lengths.shape[0]):
