@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise UsageError(f"mastd console needs {', '.join(missing)}: pip install 'mastd[console]'")
-    from mastd.console.place import place
+    from mastd.console.endpoint import endpoint
     from mastd.console.profiles import Profiles
     from mastd.console.server import Certificate, serve
     from mastd.console.watcher import Door
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if certificate is not None:
         certificate.check()
     serve(
-        place(arguments.listen, certificate is not None),
+        endpoint(arguments.listen, certificate is not None),
         certificate,
         Door(arguments.address, keys),
         Profiles(arguments.profiles),

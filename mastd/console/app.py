@@ -21,9 +21,9 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from mastd.console.access import Session, Sessions, Tokens, Tries
+from mastd.console.endpoint import Endpoint
 from mastd.console.guard import Guard
 from mastd.console.hub import Hub
-from mastd.console.place import Place
 from mastd.console.profiles import STARTER_TABLE, Profiles
 from mastd.wire.access.verbs import console_table
 
@@ -37,8 +37,8 @@ LOGIN_LINE: Final = "<!-- line -->"
 class Console:
     """Routes over what the console knows; made for one server."""
 
-    def __init__(self, place: Place, cookie: str, tokens: Tokens, hub: Hub, profiles: Profiles) -> None:
-        self._place = place
+    def __init__(self, endpoint: Endpoint, cookie: str, tokens: Tokens, hub: Hub, profiles: Profiles) -> None:
+        self._endpoint = endpoint
         self._cookie = cookie
         self._tokens = tokens
         self._hub = hub
@@ -58,7 +58,7 @@ class Console:
             Route("/static/verbs.js", self._verbs),
             Mount("/static", _Files(directory=STATIC)),
         ]
-        return Guard(Starlette(routes=routes), self._place)
+        return Guard(Starlette(routes=routes), self._endpoint)
 
     def _session(self, connection: Request | WebSocket) -> Session | None:
         return self._sessions.find(connection.cookies.get(self._cookie), time.monotonic())
@@ -89,7 +89,7 @@ class Console:
         response.set_cookie(
             self._cookie,
             session.key,
-            secure=self._place.secure,
+            secure=self._endpoint.secure,
             httponly=True,
             samesite="strict",
         )
@@ -101,7 +101,7 @@ class Console:
             self._sessions.close(session)
             self._hub.log_out(session)
         response = RedirectResponse("/", 303)
-        response.delete_cookie(self._cookie, secure=self._place.secure, httponly=True, samesite="strict")
+        response.delete_cookie(self._cookie, secure=self._endpoint.secure, httponly=True, samesite="strict")
         return response
 
     async def _list(self, request: Request) -> Response:

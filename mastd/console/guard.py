@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mastd.console.place import Place
+from mastd.console.endpoint import Endpoint
 
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -31,9 +31,9 @@ _READING = ("GET", "HEAD")
 class Guard:
     """An ASGI application around the console's: refuses what is foreign, adds the security headers."""
 
-    def __init__(self, app: ASGIApp, place: Place) -> None:
+    def __init__(self, app: ASGIApp, endpoint: Endpoint) -> None:
         self._app = app
-        self._place = place
+        self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -64,18 +64,18 @@ class Guard:
             await self._app(scope, receive, secured)
 
     def _socket(self, scope: Scope) -> str:
-        return f"ws{self._place.scheme.removeprefix('http')}://{Headers(scope=scope)['host']}"
+        return f"ws{self._endpoint.scheme.removeprefix('http')}://{Headers(scope=scope)['host']}"
 
     def _foreign(self, scope: Scope) -> str:
         """Return why a request is refused, empty if it is not."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._place.called(hosts[0]):
+        if len(hosts) != 1 or not self._endpoint.called(hosts[0]):
             return "this console is not called by that name; use the address that `mastd console` prints"
         if scope["type"] == "http" and scope["method"] in _READING:
             return ""
         origins = headers.getlist("origin")
-        if origins == [f"{self._place.scheme}://{hosts[0]}"]:
+        if origins == [f"{self._endpoint.scheme}://{hosts[0]}"]:
             return ""
         nameless = scope["type"] == "http" and origins in ([], ["null"])
         if nameless and headers.getlist("sec-fetch-site") == ["same-origin"]:

@@ -17,9 +17,9 @@ import uvicorn
 from mastd.console.access import TokenFiles, Tokens
 from mastd.console.app import Console
 from mastd.console.connections import BrowserSocket, Visitor
+from mastd.console.endpoint import Endpoint
 from mastd.console.hub import Hub
 from mastd.console.messages import MAX_MESSAGE
-from mastd.console.place import Place
 from mastd.console.profiles import Profiles
 from mastd.console.watcher import Box, Door, Watcher
 from mastd.errors import UsageError
@@ -66,16 +66,16 @@ Announce = Callable[[str, Tokens, TokenFiles], None]
 
 
 def serve(
-    place: Place, certificate: Certificate | None, door: Door, profiles: Profiles, announce: Announce
+    endpoint: Endpoint, certificate: Certificate | None, door: Door, profiles: Profiles, announce: Announce
 ) -> None:
     """Serve until SIGINT, SIGTERM or SIGHUP; raise UsageError where that cannot begin."""
-    with contextlib.closing(place.listen()) as listener:
-        asyncio.run(_serve(listener, place, certificate, door, profiles, announce))
+    with contextlib.closing(endpoint.listen()) as listener:
+        asyncio.run(_serve(listener, endpoint, certificate, door, profiles, announce))
 
 
 async def _serve(
     listener: socket.socket,
-    place: Place,
+    endpoint: Endpoint,
     certificate: Certificate | None,
     door: Door,
     profiles: Profiles,
@@ -87,7 +87,7 @@ async def _serve(
     tokens = Tokens()
     watcher = Watcher(door, f"{user}/console")
     hub = Hub(door, user, profiles.file_of, watcher.want)
-    app = Console(place, f"mastd-console-{port}", tokens, hub, profiles).app()
+    app = Console(endpoint, f"mastd-console-{port}", tokens, hub, profiles).app()
     server = _Server(
         uvicorn.Config(
             app,
@@ -115,7 +115,7 @@ async def _serve(
     for number in _SIGNALS:
         loop.add_signal_handler(number, end)
     with TokenFiles(runtime_directory(), port, tokens) as files:
-        announce(place.url(port), tokens, files)
+        announce(endpoint.url(port), tokens, files)
         watcher.start(Box(loop, hub))
         try:
             await server.serve([listener])

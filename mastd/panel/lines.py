@@ -8,7 +8,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from mastd.panel.view import Glyphs, Look
+from mastd.panel.view import Display, Glyphs
 
 LABEL: Final = 8
 """Columns of the name in front of a row."""
@@ -92,18 +92,18 @@ def _head(word: str, room: int) -> str:
     return word[: max(taken, 1)]
 
 
-def fitted(line: Text, look: Look) -> Text:
+def fitted(line: Text, display: Display) -> Text:
     """Return a line that is no wider than the terminal and has only characters that it knows."""
-    if not look.unicode:
+    if not display.unicode:
         plain = line.plain.translate(_PLAIN)
         line = line.copy()
         line.plain = "".join(character if character.isascii() else "?" for character in plain)
-    if line.cell_len > look.width:
+    if line.cell_len > display.width:
         line = line.copy()
-        line.truncate(look.width)
-        if look.width > 1:
+        line.truncate(display.width)
+        if display.width > 1:
             line = line[: max(len(line) - 1, 0)]
-            line.append(("…" if look.unicode else "~"), QUIET)
+            line.append(("…" if display.unicode else "~"), QUIET)
     return line
 
 

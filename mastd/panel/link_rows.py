@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mastd.panel.lines import BAD, CARE, QUIET, filled, joined, track
 from mastd.panel.reading import LinkReading, links, text
-from mastd.panel.view import Look, View, glyphs
+from mastd.panel.view import Display, View, glyphs
 
 NEAR_END: Final = 0.9
 """Share of the stroke beyond which a link is called near its end."""
@@ -26,25 +26,26 @@ _LENGTH: Final = "  length mm"
 _NOTE: Final = len(" NEAR END")
 
 
-def link_rows(view: View, look: Look) -> list[list[Text]]:
+def link_rows(view: View, display: Display) -> list[list[Text]]:
     """Return a row for each link behind a heading; where there is room with its name and whole length."""
     found = links(view.status, view.description)
     if not found:
         return [[joined([("actuators not known", QUIET)])]]
-    wide = look.width >= _WIDE
+    wide = display.width >= _WIDE
     name_width = min(max(len(link.name) for link in found), _MAX_NAME_LENGTH) + 1 if wide else 0
     numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"
-    bar_width = max(look.width - 2 - name_width - len(numbers) - _NOTE, _MIN_BAR)
+    bar_width = max(display.width - 2 - name_width - len(numbers) - _NOTE, _MIN_BAR)
     within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
     heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
     lies = text(view.status, "state") in LYING
     rows = [
-        _row(number, link, lies, (name_width, bar_width), look) for number, link in enumerate(found, start=1)
+        _row(number, link, lies, (name_width, bar_width), display)
+        for number, link in enumerate(found, start=1)
     ]
     return [[Text(heading, QUIET), *rows]]
 
 
-def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], look: Look) -> Text:
+def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], display: Display) -> Text:
     name_width, bar_width = widths
     style, note = _state(link.share, lies)
     little = link.margin is not None and not link.margin >= LITTLE_FORCE
@@ -53,7 +54,7 @@ def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], lo
         [
             (f"{number} ", "bold"),
             filled(link.name, name_width),
-            (track(_within(link.share), bar_width, glyphs(look)), style),
+            (track(_within(link.share), bar_width, glyphs(display)), style),
             _figure(link.length, 1e3, "z11.2f") if name_width else "",
             _figure(link.offset, 1e3, "+z10.2f"),
             _figure(link.following, 1e3, "z10.2f"),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
-from mastd.panel.view import Look
+from mastd.panel.view import Display
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
 _CLEAR_REST: Final = "\x1b[K"
@@ -23,30 +23,30 @@ class Painter:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._shown: list[str] = []
-        self._look: Look | None = None
+        self._display: Display | None = None
 
     def forget(self) -> None:
         """Draw everything the next time: something else has been on the screen."""
-        self._look = None
+        self._display = None
 
-    def paint(self, lines: Sequence[Text], look: Look) -> None:
+    def paint(self, lines: Sequence[Text], display: Display) -> None:
         """Show lines, one for each row from the top."""
-        anew = look != self._look
+        anew = display != self._display
         if anew:
-            self._console = _console(look)
-        drawn = list(self._encoded(lines, look))
+            self._console = _console(display)
+        drawn = list(self._encoded(lines, display))
         parts = [_CLEAR] if anew else []
         for row, line in enumerate(drawn, start=1):
             if anew or row > len(self._shown) or line != self._shown[row - 1]:
                 parts.append(f"\x1b[{row};1H{line}")
         if parts:
             self._write("".join(parts))
-        self._shown, self._look = drawn, look
+        self._shown, self._display = drawn, display
 
-    def _encoded(self, lines: Iterable[Text], look: Look) -> Iterable[str]:
+    def _encoded(self, lines: Iterable[Text], display: Display) -> Iterable[str]:
         for line in lines:
             # After the last column a terminal would clear that column itself.
-            rest = _CLEAR_REST if line.cell_len < look.width else ""
+            rest = _CLEAR_REST if line.cell_len < display.width else ""
             yield f"{encoded(line, self._console)}\x1b[0m{rest}"
 
 
@@ -63,14 +63,14 @@ def encoded(line: Text, console: Console) -> str:
     )
 
 
-def _console(look: Look) -> Console:
+def _console(display: Display) -> Console:
     return Console(
         file=io.StringIO(),
         force_terminal=True,
         color_system="standard",
-        no_color=not look.colour,
-        width=look.width,
-        height=look.height,
+        no_color=not display.colour,
+        width=display.width,
+        height=display.height,
         legacy_windows=False,
         _environ={},
     )

@@ -25,7 +25,7 @@ from mastd.panel.sections import (
     trouble,
     vehicle,
 )
-from mastd.panel.view import MIN_WIDTH, Look, Message, View, glyphs
+from mastd.panel.view import MIN_WIDTH, Display, Message, View, glyphs
 from mastd.wire.access.verbs import may
 
 
@@ -40,7 +40,7 @@ class Part:
 
 
 ALWAYS: Final = 100
-_SECTIONS: Final[tuple[tuple[Callable[[View, Look], list[Lines]], int], ...]] = (
+_SECTIONS: Final[tuple[tuple[Callable[[View, Display], list[Lines]], int], ...]] = (
     (title, 20),
     (state, ALWAYS),
     (trouble, ALWAYS),
@@ -67,21 +67,21 @@ _USEFUL: Final = {
 """Keys that make sense in a state, where there is no room for all."""
 
 
-def screen(view: View, look: Look) -> list[Text]:
-    """Return exactly ``look.height`` lines, none wider than ``look.width``."""
-    if look.width < MIN_WIDTH:
+def screen(view: View, display: Display) -> list[Text]:
+    """Return exactly ``display.height`` lines, none wider than ``display.width``."""
+    if display.width < MIN_WIDTH:
         lines = [Text(state_name(view), BAD), Text("s stop e e-stop q quit")]
-        return _exactly([fitted(line, look) for line in lines], look.height)
+        return _exactly([fitted(line, display) for line in lines], display.height)
     if view.help:
-        return _exactly([fitted(line, look) for line in help_lines(view, look)], look.height)
-    parts = [Part(section.__name__, section(view, look), need) for section, need in _SECTIONS]
-    foot = footer(view, look)
+        return _exactly([fitted(line, display) for line in help_lines(view, display)], display.height)
+    parts = [Part(section.__name__, section(view, display), need) for section, need in _SECTIONS]
+    foot = footer(view, display)
     parts.append(Part("history", history(view), 10))
-    chosen = fit(parts, look.height - len(foot))
+    chosen = fit(parts, display.height - len(foot))
     bottom = [*chosen.pop("history", []), *foot]
-    room = max(look.height - len(bottom), 0)
+    room = max(display.height - len(bottom), 0)
     body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], room)
-    return _exactly([fitted(line, look) for line in [*_exactly(body, room), *bottom]], look.height)
+    return _exactly([fitted(line, display) for line in [*_exactly(body, room), *bottom]], display.height)
 
 
 def fit(parts: list[Part], height: int) -> dict[str, Lines]:
@@ -128,21 +128,21 @@ def history(view: View) -> list[Lines]:
     return [lines[len(lines) - count :] for count in range(len(lines) + 1)]
 
 
-def footer(view: View, look: Look) -> Lines:
+def footer(view: View, display: Display) -> Lines:
     """Return the newest answer, or the question that waits, above the keys."""
     lines: Lines = []
     newest = newest_answer(view)
     if view.question:
-        lines += paragraph(view.question, look.width, f"{CARE} reverse")
+        lines += paragraph(view.question, display.width, f"{CARE} reverse")
     elif newest:
         style = "bold" if newest.good else BAD
-        lines += paragraph(f"{newest.clock} {newest.text}", look.width, style)
+        lines += paragraph(f"{newest.clock} {newest.text}", display.width, style)
     else:
-        lines.append(Text(glyphs(look).line * look.width, QUIET))
-    return [*lines, keys_line(view, look)]
+        lines.append(Text(glyphs(display).line * display.width, QUIET))
+    return [*lines, keys_line(view, display)]
 
 
-def keys_line(view: View, look: Look) -> Text:
+def keys_line(view: View, display: Display) -> Text:
     """Return the keys in one line, those that stop first."""
     always = "s STOP  e E-STOP"
     if view.observer:
@@ -150,11 +150,11 @@ def keys_line(view: View, look: Look) -> Text:
     others = "  h hold  r resume  u raise  a arm  t start  l lower  x reset  q quit  ? help"
     useful = _USEFUL.get(text(view.status, "state"), "")
     short = f"{useful and '  '}{useful}  q quit  ? help"
-    fits = len(always) + len(others) <= look.width
+    fits = len(always) + len(others) <= display.width
     return Text.assemble((always, "bold"), others if fits else short)
 
 
-def help_lines(view: View, look: Look) -> Lines:
+def help_lines(view: View, display: Display) -> Lines:
     """Return what every key does."""
     lines = [Text.assemble(("Keys", "bold"), f"   you are {view.me}; the state is {state_name(view)}")]
     for key, verb in BINDINGS.items():
@@ -175,5 +175,5 @@ def help_lines(view: View, look: Look) -> Lines:
         "since arming, margin the margin to the maximum force, residual how well seven lengths fit one pose.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
-        lines += paragraph(note, look.width)
+        lines += paragraph(note, display.width)
     return lines

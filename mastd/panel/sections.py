@@ -15,7 +15,7 @@ from mastd.panel.lines import BAD, CARE, LABEL, QUIET, Piece, ends, filled, prog
 from mastd.panel.reading import Told, entries, number, shown, text, time_words, value
 from mastd.panel.states import LETTER_ROWS, bar_style, letters, meaning
 from mastd.panel.status_text import STAGES, UNKNOWN, clearing, gear_name
-from mastd.panel.view import STALE_S, Look, View, glyphs
+from mastd.panel.view import STALE_S, Display, View, glyphs
 
 Lines = list[Text]
 _DEGREES: Final = 57.29577951308232
@@ -38,7 +38,7 @@ def state_name(view: View) -> str:
     return text(view.status, "state") or "NO STATUS YET"
 
 
-def title(view: View, look: Look) -> list[Lines]:
+def title(view: View, display: Display) -> list[Lines]:
     """Return whose table it is."""
     status, described = view.status, view.description
     parts = [text(described, "table_name") or text(status, "name") or "mastd"]
@@ -60,26 +60,26 @@ def age(view: View) -> str:
     return f"NO NEWS FOR {words}" if view.lost or not seconds <= STALE_S else f"as of {words} ago"
 
 
-def state(view: View, look: Look) -> list[Lines]:
+def state(view: View, display: Display) -> list[Lines]:
     """Return the state as a bar over the whole width, and large where there is room, with its age."""
     name, notes, flags = state_name(view), _state_notes(view), _flags(view)
-    style, how_old = bar_style(name, look), age(view)
+    style, how_old = bar_style(name, display), age(view)
     bar = f"  {name if ' ' in name else ' '.join(name)}"
     for note in notes:
-        if cell_len(bar) + 3 + cell_len(note) + 2 + len(how_old) <= look.width:
+        if cell_len(bar) + 3 + cell_len(note) + 2 + len(how_old) <= display.width:
             bar += f"   {note}"
-    small = [Text(filled(bar, look.width - len(how_old) - 1) + f"{how_old} ", style)]
+    small = [Text(filled(bar, display.width - len(how_old) - 1) + f"{how_old} ", style)]
     small += [Text(flag, BAD) for flag in flags]
-    drawn = letters(name, look)
+    drawn = letters(name, display)
     beside = [(note, "bold") for note in notes] + [(flag, BAD) for flag in flags]
     widest = max((cell_len(note) for note, _ in beside), default=0)
-    if not drawn or len(beside) > LETTER_ROWS or drawn[0].cell_len + 4 + widest > look.width:
+    if not drawn or len(beside) > LETTER_ROWS or drawn[0].cell_len + 4 + widest > display.width:
         return [small]
     notes_below = [*beside, *[("", "")] * LETTER_ROWS]
     large = [
         Text.assemble(" ", letter, "   ", note) for letter, note in zip(drawn, notes_below, strict=False)
     ]
-    strip = Text(filled("", look.width - len(how_old) - 1) + f"{how_old} ", style)
+    strip = Text(filled("", display.width - len(how_old) - 1) + f"{how_old} ", style)
     # Below them: the last row of the letters has room for that.
     return [small, [*large, strip]]
 
@@ -99,10 +99,10 @@ def _flags(view: View) -> list[str]:
     return ["DEGRADED_RT: real-time rights are missing"] if degraded else []
 
 
-def trouble(view: View, look: Look) -> list[Lines]:
+def trouble(view: View, display: Display) -> list[Lines]:
     """Return why it is so and what to do: of the connection, of the loop, of the first cause."""
     lines: Lines = []
-    width, advice = look.width, text(view.status, "advice")
+    width, advice = display.width, text(view.status, "advice")
     if view.lost and text(view.status, "loop") != "ended":
         lines += wrapped("why", view.lost, width, BAD)
         lines += wrapped(
@@ -128,7 +128,7 @@ def trouble(view: View, look: Look) -> list[Lines]:
     return [lines]
 
 
-def forces(view: View, look: Look) -> list[Lines]:
+def forces(view: View, display: Display) -> list[Lines]:
     """Return supply, internal force and residual, which belong to all links together."""
     status = view.status
     stage = number(status, "supply", "stage")
@@ -150,7 +150,7 @@ def forces(view: View, look: Look) -> list[Lines]:
     return [[row("supply", *pieces)]]
 
 
-def pose(view: View, look: Look) -> list[Lines]:
+def pose(view: View, display: Display) -> list[Lines]:
     """Return where the table is, where it should be, and, where there is room, the difference."""
     found = [number(view.status, "pose", axis) for axis in range(6)]
     asked = [number(view.status, "reference", axis) for axis in range(6)]
@@ -172,7 +172,7 @@ def _six(label: str, numbers: Sequence[float | None]) -> Text:
     return row(label, *pieces)
 
 
-def cycle(view: View, look: Look) -> list[Lines]:
+def cycle(view: View, display: Display) -> list[Lines]:
     """Return how the loop keeps its time, and what it has missed."""
     status = view.status
     times: list[Piece] = []
@@ -202,7 +202,7 @@ def _short(found: float | None, factor: float = 1.0, unit: str = "") -> str:
     return "?" if found is None else f"{found * factor:z.0f}{unit}"
 
 
-def profile(view: View, look: Look) -> list[Lines]:
+def profile(view: View, display: Display) -> list[Lines]:
     """Return what is played, how far it is, what is left, and at which level."""
     status = view.status
     name = text(status, "profile", "name")
@@ -217,7 +217,7 @@ def profile(view: View, look: Look) -> list[Lines]:
         return [[*being_loaded, row("profile", "none loaded   ", (level, QUIET))]]
     played, duration = number(status, "profile", "time_s"), number(status, "profile", "duration_s")
     share = played / duration if duration and played is not None else None
-    heading = ends(row("profile", (name, "bold")), Text(level), look.width)
+    heading = ends(row("profile", (name, "bold")), Text(level), display.width)
     if played is None:
         words = f"{shown(duration, 1.0, '.1f', 's')} long, not running"
         bar = ""
@@ -225,12 +225,12 @@ def profile(view: View, look: Look) -> list[Lines]:
         left = None if duration is None else max(duration - played, 0.0)
         words = f" {shown(share, 100.0, '.0f', '%')}, {played:.1f} of {shown(duration, 1.0, '.1f', 's')}, "
         words += f"{shown(left, 1.0, '.1f', 's')} left"
-        bar = progress(share, max(look.width - LABEL - len(words), 4), glyphs(look))
+        bar = progress(share, max(display.width - LABEL - len(words), 4), glyphs(display))
     short = row("profile", (f"{name} ", "bold"), f"{words.strip()}, span {shown(now, 100.0, '.0f', '%')}")
     return [[*being_loaded, short], [*being_loaded, heading, row("", bar, words)]]
 
 
-def people(view: View, look: Look) -> list[Lines]:
+def people(view: View, display: Display) -> list[Lines]:
     """Return who commands, and who looks here."""
     holder = text(view.status, "lease", "holder")
     me = f"you are {view.me}{', OBSERVER: only s and e work' if view.observer else ''}"
@@ -241,10 +241,12 @@ def people(view: View, look: Look) -> list[Lines]:
         whose = "YOU" if holder == view.me else holder
         who = f"{whose} ({'time not known' if left is None else f'{left:.0f} s'})"
     line = row("control", f"{who}; {me}")
-    return [[line] if line.cell_len <= look.width else [*wrapped("control", who, look.width), row("", me)]]
+    return [
+        [line] if line.cell_len <= display.width else [*wrapped("control", who, display.width), row("", me)]
+    ]
 
 
-def vehicle(view: View, look: Look) -> list[Lines]:
+def vehicle(view: View, display: Display) -> list[Lines]:
     """Return what a simulated vehicle does and who drives it; nothing where there is none."""
     found = value(view.status, "vehicle")
     lines: Lines = []

@@ -23,7 +23,7 @@ from mastd.panel.painter import Painter
 from mastd.panel.screen import screen
 from mastd.panel.sections import state_name
 from mastd.panel.terminal import LEAVING, Terminal
-from mastd.panel.view import Look, View
+from mastd.panel.view import Display, View
 from mastd.wire.access.roles import Role, read_role
 from mastd.wire.access.verbs import STOPPING, commands
 from mastd.wire.operators.client import ClientKeys, OperatorClient
@@ -66,12 +66,12 @@ class Drawer(threading.Thread):
             time.sleep(SOONEST_S)
 
     def _draw(self) -> None:
-        view, look = self._board.view(), self._terminal.look()
+        view, display = self._board.view(), self._terminal.display()
         try:
-            lines = screen(view, look)
+            lines = screen(view, display)
         except Exception as error:  # whatever a daemon sends, keys must work and somebody must see that
-            lines = _undrawable(view, look, error)
-        self._painter.paint(lines, look)
+            lines = _undrawable(view, display, error)
+        self._painter.paint(lines, display)
 
     def pause(self) -> bool:
         """Draw nothing from now on; return whether the last picture has ended."""
@@ -92,7 +92,7 @@ class Drawer(threading.Thread):
 
 
 class Panel:
-    """What keys do; ``look_on`` takes them until somebody leaves."""
+    """What keys do; ``run`` takes them until somebody leaves."""
 
     def __init__(
         self, terminal: Terminal, board: Board, connect: partial[OperatorClient], observer: bool
@@ -106,7 +106,7 @@ class Panel:
         self._keys = KeyReader()
         self._left = False
 
-    def look_on(self) -> int:
+    def run(self) -> int:
         """Return the number of the signal that ended it, 0 for the key."""
         for thread in (self._commands, *self._stops.values(), self._drawer):
             thread.start()
@@ -210,7 +210,7 @@ def watch_panel(
     watcher.start()
     with terminal:
         panel = Panel(terminal, board, connect, observer)
-        number = panel.look_on()
+        number = panel.run()
     told = board.told
     panel.say_goodbye()
     watcher.leave()
@@ -221,10 +221,10 @@ def watch_panel(
     return (0 if number in (0, signal.SIGINT) else 128 + number), words
 
 
-def _undrawable(view: View, look: Look, error: Exception) -> list[Text]:
+def _undrawable(view: View, display: Display, error: Exception) -> list[Text]:
     """Return what is left when a status cannot be shown: the state, the reason, the keys that stop."""
     reason = printable(
         f"this status cannot be shown ({type(error).__name__}: {error}); see `mastd ctl status`", keep=""
     )
-    lines = [Text(state_name(view), BAD), *paragraph(reason, look.width), Text("s STOP  e E-STOP  q quit")]
-    return [fitted(line, look) for line in [*lines, *[Text()] * look.height][: look.height]]
+    lines = [Text(state_name(view), BAD), *paragraph(reason, display.width), Text("s STOP  e E-STOP  q quit")]
+    return [fitted(line, display) for line in [*lines, *[Text()] * display.height][: display.height]]

@@ -1,4 +1,4 @@
-"""How states look: in words, in colour and, where there is room, in letters that are seen from afar."""
+"""How states display: in words, in colour and, where there is room, in letters that are seen from afar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.text import Text
 
-from mastd.panel.view import Look
+from mastd.panel.view import Display
 
 _QUIET, _CALM, _CARE, _MOVES, _ALARM = "white", "green", "yellow", "cyan", "red"
 _STATES: Final = {
@@ -61,21 +61,21 @@ def meaning(state: str) -> str:
     return _ALARMS.get(state) or _STATES.get(state, (_QUIET, ""))[1]
 
 
-def bar_style(state: str, look: Look) -> str:
+def bar_style(state: str, display: Display) -> str:
     """Return the style of a whole line that says the state."""
-    if not look.colour:
+    if not display.colour:
         return "bold reverse"
     colour = _colour(state)
     return f"bold white on {colour}" if colour == _ALARM else f"bold black on {colour}"
 
 
-def letters(state: str, look: Look) -> list[Text]:
+def letters(state: str, display: Display) -> list[Text]:
     """Return the state in large letters, ``LETTER_ROWS`` lines; none where they cannot be drawn."""
-    if not look.unicode or any(letter not in _LETTERS for letter in state):
+    if not display.unicode or any(letter not in _LETTERS for letter in state):
         return []
     rows = [".".join(_LETTERS[letter][row] for letter in state) for row in range(5)]
     rows.append("." * len(rows[0]))
-    style = f"bold {_colour(state)}" if look.colour else "bold"
+    style = f"bold {_colour(state)}" if display.colour else "bold"
     return [
         Text("".join(_HALVES[upper == "#", lower == "#"] for upper, lower in zip(*pair, strict=True)), style)
         for pair in zip(rows[::2], rows[1::2], strict=True)

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final
 
 from mastd.errors import UsageError
-from mastd.panel.view import Look
+from mastd.panel.view import Display
 
 NO_SCREEN: Final = frozenset({"", "dumb", "unknown", "emacs"})
 """Values of TERM at which a cursor cannot be placed."""
@@ -97,14 +97,14 @@ class Terminal:
         self.woken, self._waker = os.pipe()
         self._wake_before = -1
 
-    def look(self) -> Look:
+    def display(self) -> Display:
         """Return what the terminal can show now."""
         try:
             size = tuple(os.get_terminal_size(self._screen))
         except OSError:
             size = (0, 0)
         width, height = (found or usual for found, usual in zip(size, _USUAL_SIZE, strict=True))
-        return Look(width, height, self._unicode, self._colour)
+        return Display(width, height, self._unicode, self._colour)
 
     def write(self, text: str) -> None:
         """Send text to the screen while it is ours; what comes too late is left out."""
@@ -133,7 +133,7 @@ class Terminal:
     def give_back(self) -> None:
         """Make the terminal as it was."""
         self._taken = False
-        below = self._leave or f"\x1b[{self.look().height};1H\r\n"
+        below = self._leave or f"\x1b[{self.display().height};1H\r\n"
         with contextlib.suppress(OSError, termios.error):  # a terminal that is gone
             # Keys for the panel are none for the shell.
             termios.tcflush(self.keyboard, termios.TCIFLUSH)

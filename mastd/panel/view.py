@@ -46,7 +46,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Look:
+class Display:
     """What the terminal can show: columns, rows, characters beyond ASCII, colours."""
 
     width: int = 80
@@ -73,6 +73,6 @@ UNICODE: Final = Glyphs("─", "─", "┼", "█", "├", "┤", "█", "░")
 ASCII: Final = Glyphs("-", "-", "+", "#", "[", "]", "#", ".")
 
 
-def glyphs(look: Look) -> Glyphs:
+def glyphs(display: Display) -> Glyphs:
     """Return the characters for a terminal."""
-    return UNICODE if look.unicode else ASCII
+    return UNICODE if display.unicode else ASCII

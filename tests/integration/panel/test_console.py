@@ -33,6 +33,7 @@ from websockets.typing import Origin
 
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
+from mastd.wire.access.verbs import console_table
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import SHAKING, Lab, quick_lab, replaced
 
@@ -305,6 +306,13 @@ def slow(hall: Hall) -> Iterator[Browser]:
         channels = [channel[0] for channel in hall.hello["describe"]["channels"][:16]]
         browser.say("traces", channels=channels)
         yield browser
+
+
+def test_the_page_gets_the_table_of_verbs(hall: Hall) -> None:
+    status, headers, module = hall.console.ask("GET", "/static/verbs.js")
+    assert (status, headers["Content-Type"].partition(";")[0]) == (200, "text/javascript")
+    words = module.removeprefix("export const VERBS = ").rstrip(";\n")
+    assert json.loads(words) == json.loads(json.dumps(console_table()))
 
 
 def test_log_in_is_asked_for_and_guarded(hall: Hall) -> None:

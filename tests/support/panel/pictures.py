@@ -21,7 +21,7 @@ from mastd.panel.board import Board
 from mastd.panel.connections import Watcher
 from mastd.panel.screen import screen
 from mastd.panel.status_text import answer_words
-from mastd.panel.view import Look, View
+from mastd.panel.view import Display, View
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import ROOT, Lab, quick_lab
 from tests.support.wire.operators import wait_for
@@ -64,7 +64,7 @@ def shoot(lab: Lab, directory: Path) -> None:
         try:
             wait_for(lambda: done(board.view()), "the picture's state", PATIENCE_S)
         except AssertionError:
-            shown = "\n".join(line.plain for line in screen(board.view(), Look(120, 40)))
+            shown = "\n".join(line.plain for line in screen(board.view(), Display(120, 40)))
             raise AssertionError(shown) from None
         return board.view()
 
@@ -84,14 +84,14 @@ def shoot(lab: Lab, directory: Path) -> None:
         ask("arm")
         ask("start")
         playing = until(lambda view: state("RUNNING")(view) and view.status["profile"]["time_s"] > 5.0)
-        draw(playing, Look(116, 38), directory / "panel.svg")
+        draw(playing, Display(116, 38), directory / "panel.svg")
         stopped = until(state("FAULT"))
-        draw(stopped, Look(80, 24), directory / "panel-fault.svg")
+        draw(stopped, Display(80, 24), directory / "panel-fault.svg")
         watcher.leave()
         watcher.join()
 
 
-def draw(view: View, look: Look, path: Path) -> None:
+def draw(view: View, look: Display, path: Path) -> None:
     """Write a screen as a picture."""
     console = Console(record=True, file=io.StringIO(), width=look.width, force_terminal=True)
     for line in screen(view, look):

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from mastd.cli import main
 from mastd.console import access
 from mastd.console.access import Sessions, TokenFiles, Tokens, Tries
+from mastd.console.endpoint import Endpoint, endpoint
 from mastd.console.lane import MAX_QUEUE_LENGTH, Lane
 from mastd.console.messages import Choice, MessageError, Order, Ping, read_message
 from mastd.console.outbox import MAX_TRACES, MAX_WORDS, Outbox, Traces, TraceWriter
-from mastd.console.place import Place, place
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
 
@@ -223,27 +223,27 @@ def test_tokens_lie_in_files_for_this_user_alone_and_go_with_the_console(tmp_pat
     ("here", "called", "foreign"),
     [
         (
-            Place("127.0.0.1", "127.0.0.1", 8080, False),
+            Endpoint("127.0.0.1", "127.0.0.1", 8080, False),
             ["127.0.0.1:8080", "localhost:9000", "LOCALHOST", "[::1]:8080"],
             ["", "example.org", "localhost.example.org", "127.0.0.1.evil", "192.0.2.7", "a b", "127.0.0.1:x"],
         ),
         (
-            Place("192.0.2.7", "192.0.2.7", 443, True),
+            Endpoint("192.0.2.7", "192.0.2.7", 443, True),
             ["192.0.2.7"],
             ["192.0.2.8", "localhost", "127.0.0.1", "example.org"],
         ),
-        (Place("table.lab", "192.0.2.7", 443, True), ["table.lab:8443", "Table.Lab."], ["table.evil"]),
-        (Place("0.0.0.0", "0.0.0.0", 443, True), ["192.0.2.8", "localhost"], ["example.org"]),
+        (Endpoint("table.lab", "192.0.2.7", 443, True), ["table.lab:8443", "Table.Lab."], ["table.evil"]),
+        (Endpoint("0.0.0.0", "0.0.0.0", 443, True), ["192.0.2.8", "localhost"], ["example.org"]),
     ],
 )
-def test_only_its_own_names_reach_the_console(here: Place, called: list[str], foreign: list[str]) -> None:
+def test_only_its_own_names_reach_the_console(here: Endpoint, called: list[str], foreign: list[str]) -> None:
     assert [name for name in called if not here.called(name)] == []
     assert [name for name in foreign if here.called(name)] == []
 
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    with place("127.0.0.1:0", False).listen() as listener:
+    with endpoint("127.0.0.1:0", False).listen() as listener:
         yield listener.getsockname()[1]
 
 

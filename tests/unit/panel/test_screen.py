@@ -13,7 +13,7 @@ from mastd.panel.lines import progress, track
 from mastd.panel.painter import Painter
 from mastd.panel.screen import screen
 from mastd.panel.states import letters
-from mastd.panel.view import ASCII, UNICODE, Look, Message, View
+from mastd.panel.view import ASCII, UNICODE, Display, Message, View
 from mastd.safety.faults import ROWS
 from mastd.safety.states import State
 from mastd.wire.operators.snapshot import ACTIONS
@@ -21,7 +21,7 @@ from tests.support.terminals import Screen
 from tests.unit.panel.test_status_text import nothing_known
 from tests.unit.wire.operators.test_sessions import Counter
 
-SMALL, LARGE = Look(80, 24), Look(120, 40)
+SMALL, LARGE = Display(80, 24), Display(120, 40)
 ME = "anna@rig/pts/0"
 NEUTRAL, STROKE = 1.25, 0.1
 DESCRIPTION: dict[str, Any] = {
@@ -87,14 +87,14 @@ def view(state: str = "RUNNING", cause: bool = False, **changes: Any) -> View:
     return View(status(state, cause, **changes), DESCRIPTION, 0.1, me=ME)
 
 
-def shown(found: View, look: Look) -> str:
+def shown(found: View, display: Display) -> str:
     """Return the screen as text; every line is there and none is too wide."""
-    lines = screen(found, look)
-    assert len(lines) == look.height
+    lines = screen(found, display)
+    assert len(lines) == display.height
     for line in lines:
-        assert line.cell_len <= look.width, line.plain
+        assert line.cell_len <= display.width, line.plain
         assert line.plain.isprintable(), line.plain
-        assert look.unicode or line.plain.isascii(), line.plain
+        assert display.unicode or line.plain.isascii(), line.plain
     return "\n".join(line.plain for line in lines)
 
 
@@ -102,13 +102,15 @@ def in_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("look", [SMALL, LARGE, replace(SMALL, unicode=False), replace(SMALL, colour=False)])
+@pytest.mark.parametrize(
+    "display", [SMALL, LARGE, replace(SMALL, unicode=False), replace(SMALL, colour=False)]
+)
 @pytest.mark.parametrize("state", [state.name for state in State])
 @pytest.mark.parametrize("cause", [False, True])
-def test_what_matters_is_there_in_every_state(look: Look, state: str, cause: bool) -> None:
+def test_what_matters_is_there_in_every_state(display: Display, state: str, cause: bool) -> None:
     found = view(state, cause)
-    text = in_one_line(shown(found, look))
-    large = look == LARGE
+    text = in_one_line(shown(found, display))
+    large = display == LARGE
     assert large or state in text.replace(" ", "")
     assert "since 12.3 s" in text
     for words in ("207 bar of 210, stage high", "internal 1.2 kN", "late", "missed", "recorded"):
@@ -207,8 +209,8 @@ def views_of_little() -> Iterator[View]:
 
 def test_what_a_daemon_does_not_tell_is_not_known() -> None:
     for found in views_of_little():
-        for look in (SMALL, LARGE):
-            text = shown(found, look)
+        for display in (SMALL, LARGE):
+            text = shown(found, display)
             assert "None" not in text
             assert "nan" not in text
     old = View({key: entry for key, entry in status().items() if key not in OLD}, {}, 0.1)
@@ -225,8 +227,8 @@ def test_nothing_reaches_the_terminal_that_commands_it() -> None:
     told["cause"] = dict.fromkeys(told["cause"], evil)
     told["rigs"] = [dict.fromkeys(("name", "operator", "kind"), evil)]
     described = {**DESCRIPTION, "table_name": evil, "links": [{"name": evil}] * 7}
-    for look in (SMALL, LARGE, replace(LARGE, unicode=False)):
-        shown(View(told, described, 0.1), look)
+    for display in (SMALL, LARGE, replace(LARGE, unicode=False)):
+        shown(View(told, described, 0.1), display)
     assert r"\x1b[2Janna" in shown(View(told, described, 0.1), LARGE)
 
 
@@ -234,10 +236,10 @@ def test_nothing_reaches_the_terminal_that_commands_it() -> None:
     ("width", "height"), [(1, 1), (10, 3), (20, 5), (40, 12), (79, 23), (200, 60), (300, 10)]
 )
 def test_any_size_will_do(width: int, height: int) -> None:
-    look = Look(width, height)
+    display = Display(width, height)
     answered = (Message("12:00:00", "hold is refused in ARMED; needed: a running profile", good=False),)
     for found in (view(cause=True), replace(view(), lost="gone"), replace(view(), help=True), View()):
-        text = shown(replace(found, messages=answered), look)
+        text = shown(replace(found, messages=answered), display)
         if width >= 40 and height >= 12 and not found.help:
             assert "needed: a running profile" in in_one_line(text)
             assert "s STOP" in text
@@ -266,21 +268,21 @@ def test_bars_show_where_a_link_is() -> None:
 def test_meaning_is_not_in_colour_alone_and_only_changed_lines_are_sent() -> None:
     sent: list[str] = []
     painter = Painter(sent.append)
-    look = replace(SMALL, colour=False)
-    first, second = screen(view(cause=True), look), screen(view(cause=True, missed=7), look)
-    painter.paint(first, look)
+    display = replace(SMALL, colour=False)
+    first, second = screen(view(cause=True), display), screen(view(cause=True, missed=7), display)
+    painter.paint(first, display)
     terminal = Screen(80, 24)
     terminal.feed(sent[0])
     assert terminal.lines == [line.plain.rstrip() for line in first]
     assert terminal.styles <= {"", "0", "1", "2", "7"}, "bold, dim, reverse and nothing else"
-    painter.paint(second, look)
+    painter.paint(second, display)
     terminal.feed(sent[1])
     assert terminal.lines == [line.plain.rstrip() for line in second]
     assert len(sent[1]) < 200
-    painter.paint(second, look)
+    painter.paint(second, display)
     assert len(sent) == 2
     painter.forget()
-    painter.paint(second, look)
+    painter.paint(second, display)
     assert len(sent[2]) > 1000
     coloured: list[str] = []
     Painter(coloured.append).paint(screen(view(cause=True), SMALL), SMALL)

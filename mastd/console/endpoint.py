@@ -20,7 +20,7 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?")
 
 
 @dataclass(frozen=True)
-class Place:
+class Endpoint:
     """An address to listen at; ``name`` as the user gave it, ``secure`` with a certificate."""
 
     name: str
@@ -71,8 +71,8 @@ class Place:
         return number == own or own.is_unspecified or (number.is_loopback and local)
 
 
-def place(listen: str, secure: bool) -> Place:
-    """Return the place of ``--listen``; UsageError if it is not understood, or open to others unprotected."""
+def endpoint(listen: str, secure: bool) -> Endpoint:
+    """Return the endpoint of ``--listen``; UsageError if it is malformed, or open to others unprotected."""
     match = _LISTEN.fullmatch(listen)
     if match is None or int(match[2]) > 65535:
         raise UsageError(f"--listen {listen!r} is not understood; use ADDRESS:PORT, such as 127.0.0.1:8080")
@@ -87,4 +87,4 @@ def place(listen: str, secure: bool) -> Place:
             f"--listen {listen} is reachable from other machines: give --certificate and --private-key, "
             "or listen at 127.0.0.1 and come by `ssh -L`"
         )
-    return Place(name, address, port, secure)
+    return Endpoint(name, address, port, secure)
