@@ -32,7 +32,7 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver
-from mastd.vehicle.solver.compiled_step import WRENCHES, take_steps
+from mastd.vehicle.solver.compiled_step import WRENCHES, StepOutput, take_steps
 
 SPEED: Final = 15.0
 """m/s of the vehicles whose work is counted."""
@@ -125,18 +125,16 @@ def _under_way(model: Model, solver: Solver) -> Simulation:
 
 
 def _step(simulation: Simulation) -> Work:
-    arguments = (
-        *simulation.blocks,
-        simulation.system.inputs.row()[np.newaxis],
-        simulation.ground.parameters,
-        np.zeros(REPORT_SIZE),
-        simulation.design_heights,
-        np.zeros((0, simulation.signals.width)),
-        np.zeros(WRENCHES),
+    row, ground = simulation.system.inputs.row()[np.newaxis], simulation.ground.parameters
+    output = StepOutput(
+        report=np.zeros(REPORT_SIZE),
+        design_heights=simulation.design_heights,
+        table=np.zeros((0, simulation.signals.width)),
+        wrench=np.zeros(WRENCHES),
     )
     if simulation.solver.formulation in TREE_FORMULATIONS:
-        return Work(take_tree_steps, arguments, TREE_STAGES)
-    return Work(take_steps, arguments, NEWTON_STAGES)
+        return Work(take_tree_steps, (*simulation.blocks, row, ground, *output), TREE_STAGES)
+    return Work(take_steps, (*simulation.blocks, row, ground, output), NEWTON_STAGES)
 
 
 def _evaluation(simulation: Simulation) -> Work:

@@ -29,11 +29,12 @@ from mastd.formulations.tree.recursion import (
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
 from mastd.vehicle.equations.joints_jacobian import joint_rows
-from mastd.vehicle.solver.compiled_step import evaluate
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
+from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.solver.newton import violations
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -204,19 +205,8 @@ def evaluate_forces(
     bias_accelerations(tree)
     write_velocities(tree, car)
     nothing = Weights(0.0, 0.0, 0.0, 0.0, 0.0)
-    evaluate(
-        car,
-        matrices,
-        nothing,
-        inputs,
-        ground,
-        gravity,
-        False,
-        False,
-        False,
-        (brake_time, DERIVATIVE_RATE),
-        True,
-    )
+    evaluation = Evaluation(nothing, gravity, False, False, False, brake_time, DERIVATIVE_RATE, True)
+    evaluate(car, matrices, inputs, ground, evaluation)
     read_forces(tree, car)
 
 

@@ -99,12 +99,8 @@ def project(tree: Tree, work: SubsystemWorkspace, s: int) -> None:
             # Momenta that the motion makes: M N, and M p with the residual.
             f0, f1, f2 = mass * solution[at, k], mass * solution[at + 1, k], mass * solution[at + 2, k]
             t0, t1, t2 = symmetric_times(
-                inertia[0],
-                inertia[1],
-                inertia[2],
-                inertia[3],
-                inertia[4],
-                inertia[5],
+                (inertia[0], inertia[1], inertia[2]),
+                (inertia[3], inertia[4], inertia[5]),
                 solution[at + 3, k],
                 solution[at + 4, k],
                 solution[at + 5, k],

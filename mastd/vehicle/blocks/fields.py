@@ -32,7 +32,8 @@ class InertiaRow(NamedTuple):
     """Constants of a body."""
 
     mass: Annotated[int, Entry("kg", "")]
-    moments: Annotated[int, Entry("kg m²", "xx, yy, zz, xy, xz, yz about the centre of mass", 6)]
+    moments: Annotated[int, Entry("kg m²", "xx, yy, zz about the centre of mass", 3)]
+    products: Annotated[int, Entry("kg m²", "entries xy, xz, yz of the inertia matrix", 3)]
 
 
 class LocalBodyRow(NamedTuple):

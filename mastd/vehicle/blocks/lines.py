@@ -9,7 +9,7 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.vehicle.blocks.fields import LOCAL_BODY
-from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal
+from mastd.vehicle.blocks.matrix_blocks import Matrix, add_cross, add_cross_cross, add_diagonal
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, add3, cross, load3, rotate, sub3
 
@@ -51,23 +51,15 @@ def push(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple, force: 
 
 @fused_kernel
 def line_stiffness(
-    cells: FloatArray,
-    first: int,
-    size: int,
-    b: int,
-    c: int,
-    p: Triple,
-    q: Triple,
-    n: Triple,
-    force: float,
-    tension: float,
+    matrix: Matrix, columns: tuple[int, int], p: Triple, q: Triple, n: Triple, force: float, tension: float
 ) -> None:
     """Add the derivative of a force along n that keeps its size: −force · n on one end, +force · n on the
     other.
 
-    ``tension`` is force / length: the line turns by δd / length.
+    ``columns``: first ones of the two bodies; ``tension`` is force / length: the line turns by δd / length.
     """
-    t = tension
+    cells, first, size = matrix
+    (b, c), t = columns, tension
     add_diagonal(cells, first, size, b, b, t)
     add_diagonal(cells, first, size, c, c, t)
     add_diagonal(cells, first, size, b, c, -t)

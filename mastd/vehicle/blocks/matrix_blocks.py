@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load_row, store_row
 from mastd.vehicle.blocks.vectors import Triple, dot
+
+
+class Weights(NamedTuple):
+    """Weights of the derivatives in a Jacobian: M̂ = M + β̂ ∂F/∂v + β ∂F/∂q in a step."""
+
+    acceleration: float
+    velocity: float
+    displacement: float
+    joint: float
+    """Of the rows of constraints and bars and of the columns of their forces."""
+    bar: float
+    """Of the bars' compliance."""
+
+
+class Matrix(NamedTuple):
+    """A group's matrix: ``size`` rows from ``cells[first]`` on."""
+
+    cells: FloatArray
+    first: int
+    size: int
 
 
 @fused_kernel

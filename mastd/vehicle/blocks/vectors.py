@@ -102,10 +102,9 @@ def sub3(block: FloatArray, i: int, first: int, x: float, y: float, z: float) ->
 
 
 @fused_kernel
-def symmetric_times(
-    xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, x: float, y: float, z: float
-) -> Triple:
-    """Return J (x, y, z) for the symmetric J of these six entries."""
+def symmetric_times(moments: Triple, products: Triple, x: float, y: float, z: float) -> Triple:
+    """Return J (x, y, z) for the symmetric J with ``moments`` xx, yy, zz and ``products`` xy, xz, yz."""
+    (xx, yy, zz), (xy, xz, yz) = moments, products
     return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 

@@ -17,10 +17,12 @@ The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is 
 
 from __future__ import annotations
 
-from mastd.arrays import FloatArray
+from typing import NamedTuple
+
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, select, store
-from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
+from mastd.vehicle.blocks.fields import CONSTRAINT, DRIVE, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
 from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, sub3
@@ -32,45 +34,57 @@ _DOT_1 = int(PrimitiveKind.DOT_1)
 _DOT_2 = int(PrimitiveKind.DOT_2)
 
 
+class Joints(NamedTuple):
+    """What the primitives of a group's joints read and write."""
+
+    points: FloatArray
+    local_bodies: FloatArray
+    rows: FloatArray
+    drives: FloatArray
+
+
+@fused_kernel
+def local_pair(primitives: IntArray, k: int, first: int) -> tuple[int, int]:
+    """Return the two local bodies of a primitive, the group's first one being ``first``."""
+    return first + primitives[k, PRIMITIVE_INDEX.first], first + primitives[k, PRIMITIVE_INDEX.second]
+
+
+@fused_kernel
+def point_arms(points: FloatArray, local_bodies: FloatArray, k: int, i: int, j: int) -> tuple[Triple, Triple]:
+    """Return the arms of a primitive's two points, in the axes of the frame."""
+    p = arm(points, local_bodies, k, PRIMITIVE.point_first, i)
+    return p, arm(points, local_bodies, k, PRIMITIVE.point_second, j)
+
+
+@fused_kernel
+def axes(points: FloatArray, local_bodies: FloatArray, k: int, i: int, j: int) -> tuple[Triple, Triple]:
+    """Return a primitive's two axes, in the axes of the frame."""
+    u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
+    return u, arm(points, local_bodies, k, PRIMITIVE.axis_second, j)
+
+
 @fused_kernel
 def joint_forces(car: Arrays, group: int) -> None:
     """Write Φ of a group's constraints and add the forces of their multipliers to its local bodies."""
-    line = car.groups[group]
+    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
     local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = (
-            local + car.primitives[k, PRIMITIVE_INDEX.first],
-            local + car.primitives[k, PRIMITIVE_INDEX.second],
-        )
+        i, j = local_pair(car.primitives, k, local)
         if kind == _SPHERICAL:
-            _spherical(car.points, car.local_bodies, car.rows, k, i, j, at)
+            _spherical(joints, k, i, j, at)
         elif kind == _DOT_1:
-            _dot_1(car.points, car.local_bodies, car.rows, k, i, j, at)
+            _dot_1(joints, k, i, j, at)
         elif kind == _DOT_2:
-            _dot_2(
-                car.points,
-                car.local_bodies,
-                car.rows,
-                car.drives,
-                k,
-                i,
-                j,
-                at,
-                car.primitives[k, PRIMITIVE_INDEX.drive],
-            )
+            _dot_2(joints, k, i, j, at, car.primitives[k, PRIMITIVE_INDEX.drive])
         else:
-            _distance(car.points, car.local_bodies, car.rows, k, i, j, at)
+            _distance(joints, k, i, j, at)
 
 
 @fused_kernel
-def _spherical(
-    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
-) -> None:
-    p, q = (
-        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-    )
+def _spherical(joints: Joints, k: int, i: int, j: int, row: int) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    p, q = point_arms(points, local_bodies, k, i, j)
     d = between(local_bodies, i, j, p, q)
     for c in range(3):
         store(rows, row + c, CONSTRAINT.violation, d[c])
@@ -83,13 +97,9 @@ def _spherical(
 
 
 @fused_kernel
-def _dot_1(
-    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
-) -> None:
-    u, v = (
-        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-        arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
-    )
+def _dot_1(joints: Joints, k: int, i: int, j: int, row: int) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    u, v = axes(points, local_bodies, k, i, j)
     store(rows, row, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
     x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
     force = load(rows, row, CONSTRAINT.multiplier)
@@ -98,24 +108,12 @@ def _dot_1(
 
 
 @fused_kernel
-def _dot_2(
-    points: FloatArray,
-    local_bodies: FloatArray,
-    rows: FloatArray,
-    drives: FloatArray,
-    k: int,
-    i: int,
-    j: int,
-    row: int,
-    drive: int,
-) -> None:
-    p, q, u = (
-        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-    )
+def _dot_2(joints: Joints, k: int, i: int, j: int, row: int, drive: int) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    p, q = point_arms(points, local_bodies, k, i, j)
+    u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
     d = between(local_bodies, i, j, p, q)
-    store(rows, row, CONSTRAINT.violation, dot_2_violation(points, local_bodies, drives, k, i, d, drive))
+    store(rows, row, CONSTRAINT.violation, dot_2_violation(joints, k, i, d, drive))
     force = load(rows, row, CONSTRAINT.multiplier)
     # The force acts on the first body at the second point.
     reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
@@ -123,13 +121,9 @@ def _dot_2(
 
 
 @fused_kernel
-def _distance(
-    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
-) -> None:
-    p, q = (
-        arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-        arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-    )
+def _distance(joints: Joints, k: int, i: int, j: int, row: int) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    p, q = point_arms(points, local_bodies, k, i, j)
     d = between(local_bodies, i, j, p, q)
     store(rows, row, CONSTRAINT.violation, distance_violation(points, k, d))
     force = load(rows, row, CONSTRAINT.multiplier) / load(points, k, PRIMITIVE.length)
@@ -139,37 +133,24 @@ def _distance(
 @fused_kernel
 def joint_violations(car: Arrays, group: int) -> None:
     """Write Φ of a group's constraints, after ``positions_to_frame``."""
-    line, points, local_bodies, rows = car.groups[group], car.points, car.local_bodies, car.rows
-    local = line[GROUP.first_local]
+    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
-        kind, at = (
-            car.primitives[k, PRIMITIVE_INDEX.kind],
-            line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row],
-        )
-        i, j = (
-            local + car.primitives[k, PRIMITIVE_INDEX.first],
-            local + car.primitives[k, PRIMITIVE_INDEX.second],
-        )
+        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = local_pair(car.primitives, k, local)
         if kind == _DOT_1:
-            u, v = (
-                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-                arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
-            )
+            u, v = axes(points, local_bodies, k, i, j)
             store(rows, at, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
             continue
-        p, q = (
-            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-        )
+        p, q = point_arms(points, local_bodies, k, i, j)
         d = between(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
             for c in range(3):
                 store(rows, at + c, CONSTRAINT.violation, d[c])
         elif kind == _DOT_2:
-            violation = dot_2_violation(
-                points, local_bodies, car.drives, k, i, d, car.primitives[k, PRIMITIVE_INDEX.drive]
-            )
-            store(rows, at, CONSTRAINT.violation, violation)
+            drive = car.primitives[k, PRIMITIVE_INDEX.drive]
+            store(rows, at, CONSTRAINT.violation, dot_2_violation(joints, k, i, d, drive))
         else:
             store(rows, at, CONSTRAINT.violation, distance_violation(points, k, d))
 
@@ -182,14 +163,12 @@ def max_abs(largest: float, value: float) -> float:
 
 
 @fused_kernel
-def dot_2_violation(
-    points: FloatArray, local_bodies: FloatArray, drives: FloatArray, k: int, i: int, d: Triple, drive: int
-) -> float:
+def dot_2_violation(joints: Joints, k: int, i: int, d: Triple, drive: int) -> float:
     """Return Φ of a dot-2: axis · d − drive."""
-    u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
+    u = arm(joints.points, joints.local_bodies, k, PRIMITIVE.axis_first, i)
     violation = dot(u[0], u[1], u[2], d[0], d[1], d[2])
     if drive >= 0:
-        violation = violation - load(drives, drive, 0)
+        violation = violation - load(joints.drives, drive, DRIVE.displacement)
     return violation
 
 
@@ -203,21 +182,16 @@ def distance_violation(points: FloatArray, k: int, d: Triple) -> float:
 @fused_kernel
 def joint_rates(car: Arrays, group: int) -> None:
     """Write dΦ/dt and d²Φ/dt² of a group's constraints: the second and third line of (42)."""
-    line, points, local_bodies, rows = car.groups[group], car.points, car.local_bodies, car.rows
+    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
     local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = (
-            local + car.primitives[k, PRIMITIVE_INDEX.first],
-            local + car.primitives[k, PRIMITIVE_INDEX.second],
-        )
+        i, j = local_pair(car.primitives, k, local)
         if kind == _DOT_1:
-            _dot_1_rates(points, local_bodies, rows, k, i, j, at)
+            _dot_1_rates(joints, k, i, j, at)
             continue
-        p, q = (
-            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-        )
+        p, q = point_arms(points, local_bodies, k, i, j)
         d = between(local_bodies, i, j, p, q)
         rate, acceleration = _relative(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
@@ -226,7 +200,7 @@ def joint_rates(car: Arrays, group: int) -> None:
                 store(rows, at + c, CONSTRAINT.acceleration, acceleration[c])
         elif kind == _DOT_2:
             drive = car.primitives[k, PRIMITIVE_INDEX.drive]
-            _dot_2_rates(points, local_bodies, rows, car.drives, k, i, at, drive, d, rate, acceleration)
+            _dot_2_rates(joints, k, i, at, drive, d, rate, acceleration)
         else:
             length = load(points, k, PRIMITIVE.length)
             first = dot(d[0], d[1], d[2], rate[0], rate[1], rate[2])
@@ -258,13 +232,9 @@ def _relative(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple) ->
 
 
 @fused_kernel
-def _dot_1_rates(
-    points: FloatArray, local_bodies: FloatArray, rows: FloatArray, k: int, i: int, j: int, row: int
-) -> None:
-    u, v = (
-        arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-        arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
-    )
+def _dot_1_rates(joints: Joints, k: int, i: int, j: int, row: int) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    u, v = axes(points, local_bodies, k, i, j)
     u_rate, u_acceleration = vector_rates(local_bodies, i, u)
     v_rate, v_acceleration = vector_rates(local_bodies, j, v)
     rate = dot(u_rate[0], u_rate[1], u_rate[2], v[0], v[1], v[2])
@@ -280,18 +250,9 @@ def _dot_1_rates(
 
 @fused_kernel
 def _dot_2_rates(
-    points: FloatArray,
-    local_bodies: FloatArray,
-    rows: FloatArray,
-    drives: FloatArray,
-    k: int,
-    i: int,
-    row: int,
-    drive: int,
-    d: Triple,
-    rate: Triple,
-    acceleration: Triple,
+    joints: Joints, k: int, i: int, row: int, drive: int, d: Triple, rate: Triple, acceleration: Triple
 ) -> None:
+    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
     u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
     u_rate, u_acceleration = vector_rates(local_bodies, i, u)
     first = dot(u_rate[0], u_rate[1], u_rate[2], d[0], d[1], d[2])
@@ -300,7 +261,7 @@ def _dot_2_rates(
     second = second + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], rate[0], rate[1], rate[2])
     second = second + dot(u[0], u[1], u[2], acceleration[0], acceleration[1], acceleration[2])
     if drive >= 0:
-        first = first - load(drives, drive, 1)
-        second = second - load(drives, drive, 2)
+        first = first - load(joints.drives, drive, DRIVE.rate)
+        second = second - load(joints.drives, drive, DRIVE.acceleration)
     store(rows, row, CONSTRAINT.rate, first)
     store(rows, row, CONSTRAINT.acceleration, second)

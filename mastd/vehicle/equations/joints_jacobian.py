@@ -14,8 +14,9 @@ from mastd.lanes import broadcast, load, store_row
 from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness
-from mastd.vehicle.blocks.matrix_blocks import add_cross, add_cross_cross, add_diagonal, add_row
+from mastd.vehicle.blocks.matrix_blocks import Matrix, add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.blocks.vectors import Triple, cross
+from mastd.vehicle.equations.joints import axes, local_pair, point_arms
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
@@ -40,31 +41,23 @@ def joint_jacobian(car: Arrays, cells: FloatArray, group: int, joint: float, dis
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
     line, points, local_bodies = car.groups[group], car.points, car.local_bodies
     local, first, size = line[GROUP.first_local], line[GROUP.first_cell], line[GROUP.size]
+    matrix = Matrix(cells, first, size)
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
         kind = car.primitives[k, PRIMITIVE_INDEX.kind]
         at = line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row]
         row = line[GROUP.row_unknown] + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = (
-            local + car.primitives[k, PRIMITIVE_INDEX.first],
-            local + car.primitives[k, PRIMITIVE_INDEX.second],
-        )
+        i, j = local_pair(car.primitives, k, local)
         b = column_of(line, car.primitives[k, PRIMITIVE_INDEX.first])
         c = column_of(line, car.primitives[k, PRIMITIVE_INDEX.second])
         if kind == _DOT_1:
-            u, v = (
-                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-                arm(points, local_bodies, k, PRIMITIVE.axis_second, j),
-            )
+            u, v = axes(points, local_bodies, k, i, j)
             force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
-            _dot_1(cells, first, size, row, b, c, joint, force, u, v)
+            _dot_1(matrix, row, (b, c), joint, force, u, v)
             continue
-        p, q = (
-            arm(points, local_bodies, k, PRIMITIVE.point_first, i),
-            arm(points, local_bodies, k, PRIMITIVE.point_second, j),
-        )
+        p, q = point_arms(points, local_bodies, k, i, j)
         d = between(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
-            _spherical(cells, first, size, row, b, c, joint, p, q)
+            _spherical(matrix, row, (b, c), joint, p, q)
             force_x = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             force_y = displacement * load(car.rows, at + 1, CONSTRAINT.multiplier)
             force_z = displacement * load(car.rows, at + 2, CONSTRAINT.multiplier)
@@ -73,32 +66,22 @@ def joint_jacobian(car: Arrays, cells: FloatArray, group: int, joint: float, dis
         elif kind == _DOT_2:
             force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
             reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
-            _dot_2(
-                cells,
-                first,
-                size,
-                row,
-                b,
-                c,
-                joint,
-                force,
-                arm(points, local_bodies, k, PRIMITIVE.axis_first, i),
-                reach,
-                q,
-            )
+            u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
+            _dot_2(matrix, row, (b, c), joint, force, u, reach, q)
         else:
             inverse = 1.0 / load(car.points, k, PRIMITIVE.length)
             n = d[0] * inverse, d[1] * inverse, d[2] * inverse
             force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
-            line_rows(cells, first, size, row, b, c, joint, p, q, n)
-            line_stiffness(cells, first, size, b, c, p, q, n, force, force * inverse)
+            line_rows(matrix, row, (b, c), joint, p, q, n)
+            line_stiffness(matrix, (b, c), p, q, n, force, force * inverse)
 
 
 @fused_kernel
 def _spherical(
-    cells: FloatArray, first: int, size: int, row: int, b: int, c: int, joint: float, p: Triple, q: Triple
+    matrix: Matrix, row: int, columns: tuple[int, int], joint: float, p: Triple, q: Triple
 ) -> None:
-    one = broadcast(joint)
+    cells, first, size = matrix
+    (b, c), one = columns, broadcast(joint)
     add_diagonal(cells, first, size, row, b, -one)
     add_diagonal(cells, first, size, b, row, -one)
     add_diagonal(cells, first, size, row, c, one)
@@ -111,17 +94,10 @@ def _spherical(
 
 @fused_kernel
 def _dot_1(
-    cells: FloatArray,
-    first: int,
-    size: int,
-    row: int,
-    b: int,
-    c: int,
-    joint: float,
-    force: float,
-    u: Triple,
-    v: Triple,
+    matrix: Matrix, row: int, columns: tuple[int, int], joint: float, force: float, u: Triple, v: Triple
 ) -> None:
+    cells, first, size = matrix
+    b, c = columns
     w = cross(u[0], u[1], u[2], v[0], v[1], v[2])
     add_row(cells, first, size, row, b + 3, joint, w)
     add_row(cells, first, size, row, c + 3, -joint, w)
@@ -133,18 +109,17 @@ def _dot_1(
 
 @fused_kernel
 def _dot_2(
-    cells: FloatArray,
-    first: int,
-    size: int,
+    matrix: Matrix,
     row: int,
-    b: int,
-    c: int,
+    columns: tuple[int, int],
     joint: float,
     force: float,
     u: Triple,
     reach: Triple,
     q: Triple,
 ) -> None:
+    cells, first, size = matrix
+    b, c = columns
     add_row(cells, first, size, row, b, -joint, u)
     add_row(cells, first, size, row, c, joint, u)
     add_row(cells, first, size, row, b + 3, -joint, cross(reach[0], reach[1], reach[2], u[0], u[1], u[2]))
@@ -162,18 +137,11 @@ def _dot_2(
 
 @fused_kernel
 def line_rows(
-    cells: FloatArray,
-    first: int,
-    size: int,
-    row: int,
-    b: int,
-    c: int,
-    joint: float,
-    p: Triple,
-    q: Triple,
-    n: Triple,
+    matrix: Matrix, row: int, columns: tuple[int, int], joint: float, p: Triple, q: Triple, n: Triple
 ) -> None:
     """Add the row of a distance along n between the ends of the arms p and q, and its transpose."""
+    cells, first, size = matrix
+    b, c = columns
     add_row(cells, first, size, row, b, -joint, n)
     add_row(cells, first, size, row, c, joint, n)
     add_row(cells, first, size, row, b + 3, -joint, cross(p[0], p[1], p[2], n[0], n[1], n[2]))

@@ -82,14 +82,12 @@ def _of_body(bodies: FloatArray, constants: FloatArray, body: int, gravity: floa
     x, y, z = -mass * ax, -mass * ay, -mass * (az + gravity)
     px, py, pz = load3(bodies, body, BODY.position)
     a, b, c = cross(px, py, pz, x, y, z)
-    i = INERTIA.moments
-    xx, yy, zz = load3(constants, body, i)
-    xy, xz, yz = load3(constants, body, i + 3)
+    moments, products = load3(constants, body, INERTIA.moments), load3(constants, body, INERTIA.products)
     wx, wy, wz = load3(bodies, body, BODY.angular_velocity)
-    hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, wx, wy, wz)
+    hx, hy, hz = symmetric_times(moments, products, wx, wy, wz)
     gx, gy, gz = cross(wx, wy, wz, hx, hy, hz)
     ux, uy, uz = load3(bodies, body, BODY.angular_acceleration)
-    hx, hy, hz = symmetric_times(xx, yy, zz, xy, xz, yz, ux, uy, uz)
+    hx, hy, hz = symmetric_times(moments, products, ux, uy, uz)
     u, v, w = rotate(bodies, body, BODY.rotation, hx + gx, hy + gy, hz + gz)
     return (x, y, z), (a - u, b - v, c - w)
 

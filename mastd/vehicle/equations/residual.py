@@ -6,6 +6,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, broadcast, hsum, load, load_row, store_row
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.elements.anti_roll_bar.force import bar_rhs
 from mastd.vehicle.elements.anti_roll_bar.jacobian import bar_compliance
 from mastd.vehicle.elements.registry import element_forces, element_jacobian, start_elements
@@ -64,26 +65,14 @@ def _scatter_interface_forces(car: Arrays, group: int) -> None:
 
 
 @merged_kernel
-def group_jacobian(
-    car: Arrays,
-    cells: FloatArray,
-    group: int,
-    acceleration: float,
-    velocity: float,
-    displacement: float,
-    joint: float,
-    bar: float,
-) -> None:
-    """Evaluate the weighted Jacobian of a group's residual, after ``evaluate_residual``.
-
-    ``joint`` weights the rows of constraints and bars and the columns of their forces, ``bar`` the bars'
-    compliance.
-    """
+def group_jacobian(car: Arrays, cells: FloatArray, group: int, weights: Weights) -> None:
+    """Evaluate the weighted Jacobian of a group's residual, after ``evaluate_residual``."""
+    acceleration, velocity, displacement, joint, bar = weights
     line = car.groups[group]
     first, size = line[GROUP.first_cell], line[GROUP.size]
     for entry in range(first, first + size * size):
         store_row(cells, entry, broadcast(0.0))
-    inertia_jacobian(car, cells, group, acceleration, velocity, displacement)
+    inertia_jacobian(car, cells, group, weights)
     joint_jacobian(car, cells, group, joint, displacement)
     element_jacobian(car.elements, line, car.local_bodies, cells, joint, velocity, displacement)
     tyre_jacobian(car, cells, group, acceleration, velocity, displacement)

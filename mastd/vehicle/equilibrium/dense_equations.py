@@ -16,10 +16,11 @@ from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks.attitude import rotation_matrix, turned
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.solver.compiled_step import evaluate
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
+from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import Place, lay_out
 from mastd.vehicle.state.inputs import InputLayout
@@ -148,7 +149,7 @@ class System:
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
         # What the tyres' deflections mean depends on their loads, which the first evaluation finds.
         self._look(None, ground, relative, None, (formula.velocity, STANDING))
-        self._look(None, ground, relative, Weights.of(formula), (formula.velocity, 1.0 / formula.step))
+        self._look(None, ground, relative, formula.weights(), (formula.velocity, 1.0 / formula.step))
         whole = self._dense_whole()
         if relative:
             change = np.eye(len(whole))
@@ -178,15 +179,18 @@ class System:
         evaluate(
             self.layout.arrays,
             self._matrices,
-            _NOTHING if weights is None else weights,
             self.inputs.row() if inputs is None else inputs,
             (Ground.flat() if ground is None else ground).parameters,
-            self.model.gravity,
-            relative,
-            weights is not None,
-            False,
-            clock,
-            False,
+            Evaluation(
+                weights=_NOTHING if weights is None else weights,
+                gravity=self.model.gravity,
+                relative=relative,
+                jacobian=weights is not None,
+                factors=False,
+                reach=clock[0],
+                rate=clock[1],
+                moving=False,
+            ),
         )
 
     def _rows(self, field: int) -> FloatArray:

@@ -16,10 +16,10 @@ from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import rolling
 from mastd.vehicle.model.definition import Tyre
 from mastd.vehicle.solver.chord_jacobian import ChordJacobian, factor_chord
-from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, evaluate, take_steps
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
+from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, Evaluation, StepOutput, evaluate, take_steps
+from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.solver.generalized_alpha import Formula
-from mastd.vehicle.solver.newton import Method
+from mastd.vehicle.solver.newton import Method, NewtonSolver
 from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.motion import State, read_state, turned_forces, write_state
 
@@ -68,14 +68,14 @@ class NewtonSteps:
         for _ in range(2):
             self._evaluate(None, ground, self.method.relative)
 
-    def take(self, *arguments: FloatArray) -> None:
-        """Take steps; inputs, ground, report, heights, table and wrench as ``stepping.take_steps`` has
-        them."""
-        take_steps(*self.blocks, *arguments)
+    def take(self, inputs: FloatArray, ground: FloatArray, *output: FloatArray) -> None:
+        """Take a step for each row of ``inputs``; ``output``: the arrays of ``StepOutput``."""
+        car, solver = self.blocks
+        take_steps(car, solver, inputs, ground, StepOutput(*output))
 
-    def bind(self, *arguments: FloatArray) -> Bound:
+    def bind(self, inputs: FloatArray, ground: FloatArray, *output: FloatArray) -> Bound:
         """Return ``take`` with its arguments, whose contents may change."""
-        return BoundSteps(*self.blocks, *arguments)
+        return BoundSteps(*self.blocks, inputs, ground, StepOutput(*output))
 
     def state(self) -> State:
         """Return the present state, multipliers in inertial axes."""
@@ -89,7 +89,7 @@ class NewtonSteps:
         """What a compiled step is handed of this car; its arrays are the car's own."""
         if self._chord is None:
             raise RuntimeError("the car has not been started")
-        return self.layout.arrays, self.formula, self.method, self._chord, self._full
+        return self.layout.arrays, NewtonSolver(self.formula, self.method, self._chord, self._full)
 
     @property
     def trouble(self) -> str:
@@ -131,19 +131,21 @@ class NewtonSteps:
         self, matrices: FullJacobian | None, ground: FloatArray, relative: bool, *, factors: bool = False
     ) -> None:
         """Evaluate the state in the arrays, without inputs; write the matrices of a step if asked."""
-        reach, step = self.formula.velocity, self.formula.step
         evaluate(
             self.layout.arrays,
             self._full if matrices is None else matrices,
-            Weights.of(self.formula),
             self.system.inputs.row(),
             ground,
-            self.layout.model.gravity,
-            relative,
-            matrices is not None,
-            factors,
-            (reach, -1.0 if matrices is None else 1.0 / step),
-            False,
+            Evaluation(
+                weights=self.formula.weights(),
+                gravity=self.layout.model.gravity,
+                relative=relative,
+                jacobian=matrices is not None,
+                factors=factors,
+                reach=self.formula.velocity,
+                rate=-1.0 if matrices is None else 1.0 / self.formula.step,
+                moving=False,
+            ),
         )
 
     def _load(self, state: State, relative: bool) -> None:

@@ -36,10 +36,10 @@ class Stepper(Protocol):
     def begin(self, ground: FloatArray) -> None:
         """Evaluate the accelerations of the present state on ``ground``."""
 
-    def take(self, *arguments: FloatArray) -> None:
-        """Take steps; arguments of ``take_steps``."""
+    def take(self, inputs: FloatArray, ground: FloatArray, *output: FloatArray) -> None:
+        """Take a step for each row of ``inputs``; ``output``: the arrays of ``StepOutput``."""
 
-    def bind(self, *arguments: FloatArray) -> Bound:
+    def bind(self, inputs: FloatArray, ground: FloatArray, *output: FloatArray) -> Bound:
         """Return the compiled steps bound to their arrays."""
 
     def state(self) -> State:

@@ -7,22 +7,21 @@ evaluation of the full Jacobian becomes part of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from mastd.arrays import FloatArray
 from mastd.kernel import entry, fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.body_points import point_of_body
 from mastd.vehicle.blocks.fields import CLOCK, GROUP, REPORT, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.vectors import from_frame
 from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels
 from mastd.vehicle.equations.frames import attitudes
 from mastd.vehicle.equations.reaction import guided, reaction
 from mastd.vehicle.equations.residual import evaluate_residual
-from mastd.vehicle.solver.chord_jacobian import ChordJacobian
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights, evaluate_jacobian
-from mastd.vehicle.solver.generalized_alpha import Formula
-from mastd.vehicle.solver.newton import Method, advance, max_constraint_rate
+from mastd.vehicle.solver.full_jacobian import FullJacobian, evaluate_jacobian
+from mastd.vehicle.solver.newton import NewtonSolver, advance, max_constraint_rate
 from mastd.vehicle.solver.recording import record
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
@@ -32,29 +31,31 @@ WRENCHES: Final = 12
 """Numbers of the two wrenches that steps leave."""
 
 
+class StepOutput(NamedTuple):
+    """What steps write."""
+
+    report: FloatArray
+    """(REPORT) of the last step."""
+    design_heights: FloatArray
+    """(wheels) of the wheel centres above the chassis' centre of mass, m: read only."""
+    table: FloatArray
+    """(steps, signals) rows of signals, or none."""
+    wrench: FloatArray
+    """(WRENCHES) the one on the ground in the last step, as tyres, straps and chocks say it, and behind it as
+    the accelerations say it (``reaction``; the same one for a car whose motions are held)."""
+
+
 @separate_kernel
 def take_steps(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    chord: ChordJacobian,
-    full: FullJacobian,
-    inputs: FloatArray,
-    ground: FloatArray,
-    report: FloatArray,
-    heights: FloatArray,
-    table: FloatArray,
-    wrench: FloatArray,
+    car: Arrays, solver: NewtonSolver, inputs: FloatArray, ground: FloatArray, output: StepOutput
 ) -> None:
-    """Take a step for each row of ``inputs``; write signals to the rows of ``table`` if it has as many.
-
-    ``wrench`` (WRENCHES): the one on the ground in the last step, as tyres, straps and chocks say it, and
-    behind it as the accelerations say it (``reaction``; the same one for a car whose motions are held).
-    """
+    """Take a step for each row of ``inputs``; write signals to the rows of the table if it has as many."""
+    formula, method = solver.formula, solver.method
+    report, heights, table, wrench = output
     keep = table.shape[0] == inputs.shape[0]
     car.clock[CLOCK.reach], car.clock[CLOCK.rate] = formula.velocity, 1.0 / formula.step
     for k in range(inputs.shape[0]):
-        advance(car, formula, method, chord, full, inputs[k], ground, report)
+        advance(car, solver, inputs[k], ground, report)
         if keep:
             if not method.exact:
                 report[REPORT.joint_rate] = max_constraint_rate(car, method.relative)
@@ -95,35 +96,40 @@ class BoundSteps(Bound):
     kernel = staticmethod(take_steps)
 
 
+class Evaluation(NamedTuple):
+    """How a state is evaluated."""
+
+    weights: Weights
+    """Of the Jacobian."""
+    gravity: float
+    relative: bool
+    """In chassis axes, else in inertial ones."""
+    jacobian: bool
+    """Whether the Jacobian is evaluated, too."""
+    factors: bool
+    """Whether it is factorised, too."""
+    reach: float
+    """See ``ClockRow``."""
+    rate: float
+    moving: bool
+    """Tyres are on the way, not only evaluated (``prepare_tyres``)."""
+
+
 @separate_kernel
 def evaluate(
-    car: Arrays,
-    full: FullJacobian,
-    weights: Weights,
-    inputs: FloatArray,
-    ground: FloatArray,
-    gravity: float,
-    relative: bool,
-    matrices: bool,
-    factors: bool,
-    clock: tuple[float, float],
-    moving: bool,
+    car: Arrays, full: FullJacobian, inputs: FloatArray, ground: FloatArray, evaluation: Evaluation
 ) -> None:
-    """Evaluate everything at the present state; write matrices with these weights, and their factors, if
-    asked.
-
-    ``clock``: reach and rate that the tyres and brakes are told, see ``fields``; ``moving``: tyres are on the
-    way, not only evaluated (``magic.prepare_tyres``).
-    """
-    car.clock[CLOCK.reach], car.clock[CLOCK.rate] = clock
+    """Evaluate the residual and the constraints at the present state, the Jacobian and its factors if
+    asked."""
+    car.clock[CLOCK.reach], car.clock[CLOCK.rate] = evaluation.reach, evaluation.rate
     apply_inputs(car, inputs)
     attitudes(car)
     sample_ground(car, ground)
-    prepare_wheels(car, moving)
+    prepare_wheels(car, evaluation.moving)
     apply_external_forces(car, ground)
-    evaluate_residual(car, gravity, relative, True)
-    if matrices:
-        evaluate_jacobian(car, full, weights, factors)
+    evaluate_residual(car, evaluation.gravity, evaluation.relative, True)
+    if evaluation.jacobian:
+        evaluate_jacobian(car, full, evaluation.weights, evaluation.factors)
 
 
 @fused_kernel

@@ -22,9 +22,9 @@ from mastd.vehicle.blocks.linear_algebra import (
     lu_factor_lanes,
     lu_solve,
 )
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.equations.inertia_jacobian import chassis_jacobian
 from mastd.vehicle.equations.residual import group_jacobian
-from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.arrays import NO_TARGET, Arrays, Layout
 
 
@@ -46,38 +46,12 @@ class FullJacobian(NamedTuple):
         return cls(np.zeros((layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
 
 
-class Weights(NamedTuple):
-    """Weights of the derivatives in a matrix: M̂ = M + β̂ ∂F/∂v + β ∂F/∂q in a step."""
-
-    acceleration: float
-    velocity: float
-    displacement: float
-    joint: float
-    """Of the rows of constraints and bars and of the columns of their forces."""
-    bar: float
-    """Of the bars' compliance."""
-
-    @classmethod
-    def of(cls, formula: Formula) -> Weights:
-        """Return the weights of a step: increments are those of accelerations, rows are divided by β."""
-        return cls(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)
-
-
 @separate_kernel
 def evaluate_jacobian(car: Arrays, full: FullJacobian, weights: Weights, factors: bool) -> None:
     """Evaluate the Jacobian at the state of the last ``evaluate_residual``; factorise it if asked."""
-    chassis_jacobian(car, full.chassis, weights.acceleration, weights.velocity, weights.displacement)
+    chassis_jacobian(car, full.chassis, weights)
     for group in range(car.groups.shape[0]):
-        group_jacobian(
-            car,
-            full.cells,
-            group,
-            weights.acceleration,
-            weights.velocity,
-            weights.displacement,
-            weights.joint,
-            weights.bar,
-        )
+        group_jacobian(car, full.cells, group, weights)
     if factors:
         factorise(car, full)
 

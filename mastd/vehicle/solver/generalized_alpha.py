@@ -24,6 +24,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import load, store
 from mastd.vehicle.blocks.fields import BODY, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.vectors import Triple
 from mastd.vehicle.state.arrays import Arrays
 
@@ -53,6 +54,10 @@ class Formula(NamedTuple):
         beta = 0.25 * (gamma + 0.5) ** 2
         mean = (1.0 - alpha_f) / (1.0 - alpha_m)
         return cls(step, alpha_m, beta, gamma, mean, gamma * step * mean, beta * step * step * mean)
+
+    def weights(self) -> Weights:
+        """Return the weights of a step: increments are those of accelerations, rows are divided by β."""
+        return Weights(1.0, self.velocity, self.position, 1.0, 1.0 / self.position)
 
 
 @fused_kernel

@@ -25,6 +25,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import broadcast, hmax, load, load_row, sqrt, store
 from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, REPORT, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.vectors import Triple, dot, from_frame, rotate_inverse, sub3
 from mastd.vehicle.elements.anti_roll_bar.force import correct_bar
 from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels, turn_wheels
@@ -32,7 +33,7 @@ from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_fr
 from mastd.vehicle.equations.joints import joint_rates, joint_violations, max_abs
 from mastd.vehicle.equations.residual import collect_rhs, constraint_rhs, evaluate_residual
 from mastd.vehicle.solver.chord_jacobian import ChordJacobian, choose_chord, substitute_chord
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights, evaluate_jacobian, substitute_full
+from mastd.vehicle.solver.full_jacobian import FullJacobian, evaluate_jacobian, substitute_full
 from mastd.vehicle.solver.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.grouping import CHASSIS
@@ -61,18 +62,21 @@ class Method(NamedTuple):
     """Largest correction of a position in the last iteration, m."""
 
 
+class NewtonSolver(NamedTuple):
+    """What steps are solved with."""
+
+    formula: Formula
+    method: Method
+    chord: ChordJacobian
+    full: FullJacobian
+
+
 @merged_kernel
 def advance(
-    car: Arrays,
-    formula: Formula,
-    method: Method,
-    chord: ChordJacobian,
-    full: FullJacobian,
-    inputs: FloatArray,
-    ground: FloatArray,
-    report: FloatArray,
+    car: Arrays, solver: NewtonSolver, inputs: FloatArray, ground: FloatArray, report: FloatArray
 ) -> None:
-    """Take one step; ``report`` (REPORT_SIZE) says how it went."""
+    """Take one generalized-alpha step, solved by Newton; convergence data in ``report`` (REPORT)."""
+    formula, method, chord, full = solver
     begin(car, formula, inputs, ground)
     speed, at = forward_speed(car), chord.speeds.shape[0]
     report[REPORT.converged] = 0.0

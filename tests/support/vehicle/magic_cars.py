@@ -13,6 +13,7 @@ from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import BODY, STRAP, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.magic_formula.coefficients import COMBINED, FX, FY, MY, MZ
@@ -20,8 +21,8 @@ from mastd.vehicle.model.definition import Chock, MagicTyre, Model, TieDown
 from mastd.vehicle.model.library import find
 from mastd.vehicle.model.standing_tyre import depth_at
 from mastd.vehicle.simulation.simulation import Simulation
-from mastd.vehicle.solver.compiled_step import evaluate
-from mastd.vehicle.solver.full_jacobian import FullJacobian, Weights
+from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
+from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.state.arrays import Layout
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, design_state
@@ -256,13 +257,16 @@ class Rig:
         evaluate(
             car,
             self._matrices,
-            self._weights,
             self._row,
             self._ground,
-            self.model.gravity,
-            False,
-            False,
-            False,
-            (self.step, 1.0 / self.step),
-            False,
+            Evaluation(
+                weights=self._weights,
+                gravity=self.model.gravity,
+                relative=False,
+                jacobian=False,
+                factors=False,
+                reach=self.step,
+                rate=1.0 / self.step,
+                moving=False,
+            ),
         )

@@ -8,7 +8,7 @@ from mastd.lanes import load
 from mastd.vehicle.blocks.columns import column_of
 from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness, point_velocity
-from mastd.vehicle.blocks.matrix_blocks import add_product
+from mastd.vehicle.blocks.matrix_blocks import Matrix, add_product
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, scaled
 from mastd.vehicle.elements.spring_damper.arrays import SPRING, SPRING_END, SpringDampers
@@ -30,15 +30,13 @@ def spring_jacobian(
         i, j = local + springs.ends[k, SPRING_END.first], local + springs.ends[k, SPRING_END.second]
         b = column_of(line, springs.ends[k, SPRING_END.first])
         c = column_of(line, springs.ends[k, SPRING_END.second])
-        p, q = (
-            arm(values, local_bodies, k, SPRING.point_first, i),
-            arm(values, local_bodies, k, SPRING.point_second, j),
-        )
+        p = arm(values, local_bodies, k, SPRING.point_first, i)
+        q = arm(values, local_bodies, k, SPRING.point_second, j)
         inverse = 1.0 / load(values, k, SPRING.length)
         n = scaled(inverse, between(local_bodies, i, j, p, q))
         force = -displacement * load(values, k, SPRING.force)
         tension = force * inverse
-        line_stiffness(cells, first, size, b, c, p, q, n, force, tension)
+        line_stiffness(Matrix(cells, first, size), (b, c), p, q, n, force, tension)
         # Along the line: the spring's own slopes, and what the rotation of the line has too much above.
         along = -displacement * load(values, k, SPRING.by_length) - tension
         by_rate = -load(values, k, SPRING.by_rate)
