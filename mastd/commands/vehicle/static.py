@@ -16,7 +16,7 @@ from mastd.formats.core.columns import write_columns
 from mastd.record.plain import plain
 from mastd.roads.ground import Ground
 from mastd.vehicle.analysis.linearise import Linearisation, Mode, linearise
-from mastd.vehicle.blocks.attitude import roll_pitch_yaw
+from mastd.vehicle.blocks.rotation import roll_pitch_yaw
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import Equilibrium, settle
 from mastd.vehicle.model.definition import Model

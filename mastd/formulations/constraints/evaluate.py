@@ -30,6 +30,8 @@ from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
+from mastd.vehicle.blocks.rotation import rotate_vector_inverse
+from mastd.vehicle.blocks.vectors import propagate_nan
 from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
 from mastd.vehicle.equations.joints_jacobian import joint_rows
@@ -78,23 +80,16 @@ def _repeat(bodies: FloatArray, groups: IntArray, weights: FloatArray, first: in
                         bodies[body, k, lane] = bodies[body, k, 0]
 
 
-@fused_kernel
-def _rotate_inverse(rotation: FloatArray, i: int, x: float, y: float, z: float) -> tuple[float, float, float]:
-    return (
-        rotation[i, 0] * x + rotation[i, 3] * y + rotation[i, 6] * z,
-        rotation[i, 1] * x + rotation[i, 4] * y + rotation[i, 7] * z,
-        rotation[i, 2] * x + rotation[i, 5] * y + rotation[i, 8] * z,
-    )
-
-
 @merged_kernel
 def write_velocities(tree: Tree, car: Arrays) -> None:
     """Write velocities and the accelerations γ of all links to the bodies of the car, spins and deflections
     to its wheels."""
     for i in range(tree.links.shape[0]):
         item, lane = tree.links[i, LINK.item], tree.links[i, LINK.lane]
-        w = _rotate_inverse(tree.rotation, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
-        b = _rotate_inverse(tree.rotation, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2])
+        w = rotate_vector_inverse(tree.rotation, i, tree.omega[i, 0], tree.omega[i, 1], tree.omega[i, 2])
+        b = rotate_vector_inverse(
+            tree.rotation, i, tree.gamma_w[i, 0], tree.gamma_w[i, 1], tree.gamma_w[i, 2]
+        )
         for k in range(3):
             car.bodies[item, BODY.velocity + k, lane] = tree.velocity[i, k]
             car.bodies[item, BODY.angular_velocity + k, lane] = w[k]
@@ -171,7 +166,7 @@ def evaluate_positions(tree: Tree, car: Arrays) -> float:
         ]
         tree.violation[r] = violation
         # What is no number comes through.
-        largest = max(largest, abs(violation)) + 0.0 * violation
+        largest = propagate_nan(max(largest, abs(violation)), violation)
     return largest
 
 
@@ -258,7 +253,7 @@ def write_accelerations(tree: Tree, car: Arrays) -> None:
             value = tree.udot[k]
             x, y, z = x + value * tree.v[at, 0], y + value * tree.v[at, 1], z + value * tree.v[at, 2]
             p, q, r = p + value * tree.w[at, 0], q + value * tree.w[at, 1], r + value * tree.w[at, 2]
-        b = _rotate_inverse(tree.rotation, i, p, q, r)
+        b = rotate_vector_inverse(tree.rotation, i, p, q, r)
         item, lane = tree.links[i, LINK.item], tree.links[i, LINK.lane]
         linear = x, y, z
         for k in range(3):

@@ -13,7 +13,13 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.formulations.tree.arrays import DRIVEN, JOINT, LINK, Tree
 from mastd.kernel import fused_kernel, merged_kernel
-from mastd.vehicle.blocks.vectors import Triple, cross, matrix_of
+from mastd.vehicle.blocks.rotation import (
+    Quaternion,
+    multiply_quaternions,
+    quaternion_matrix,
+    rotate_vector,
+)
+from mastd.vehicle.blocks.vectors import Triple, cross
 
 FREE_LINK: Final = 0
 SPHERICAL: Final = 1
@@ -21,8 +27,6 @@ UNIVERSAL: Final = 2
 REVOLUTE: Final = 3
 PRISMATIC: Final = 4
 """``topology.TreeJoint``, as plain numbers for the kernels."""
-
-Quaternion = tuple[float, float, float, float]
 
 
 @fused_kernel
@@ -35,27 +39,6 @@ def row_of(block: FloatArray, i: int, first: int) -> Triple:
 def write(block: FloatArray, i: int, first: int, x: float, y: float, z: float) -> None:
     """Write three neighbouring numbers of a row."""
     block[i, first], block[i, first + 1], block[i, first + 2] = x, y, z
-
-
-@fused_kernel
-def rotate(rotation: FloatArray, i: int, x: float, y: float, z: float) -> Triple:
-    """Return R (x, y, z), R row by row in ``rotation[i]``."""
-    return (
-        rotation[i, 0] * x + rotation[i, 1] * y + rotation[i, 2] * z,
-        rotation[i, 3] * x + rotation[i, 4] * y + rotation[i, 5] * z,
-        rotation[i, 6] * x + rotation[i, 7] * y + rotation[i, 8] * z,
-    )
-
-
-@fused_kernel
-def quaternion_product(p: Quaternion, q: Quaternion) -> Quaternion:
-    """Return the product of two quaternions: first q, then p."""
-    return (
-        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
-        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
-        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
-        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
-    )
 
 
 @fused_kernel
@@ -85,7 +68,7 @@ def forward_kinematics(tree: Tree) -> None:
             relative = axis_angle_quaternion(x0, x1, x2, q[at])
         elif kind == UNIVERSAL:
             y0, y1, y2 = row_of(joints, i, JOINT.second_axis)
-            relative = quaternion_product(
+            relative = multiply_quaternions(
                 axis_angle_quaternion(x0, x1, x2, q[at]), axis_angle_quaternion(y0, y1, y2, q[at + 1])
             )
         else:
@@ -97,16 +80,16 @@ def forward_kinematics(tree: Tree) -> None:
             whole = tree.quaternion[j, 0], tree.quaternion[j, 1], tree.quaternion[j, 2], tree.quaternion[j, 3]
         else:
             lower = tree.quaternion[j, 0], tree.quaternion[j, 1], tree.quaternion[j, 2], tree.quaternion[j, 3]
-            whole = quaternion_product(lower, relative)
+            whole = multiply_quaternions(lower, relative)
         _write_attitude(tree, i, whole)
         if j < 0:
             write(tree.position, i, 0, 0.0, 0.0, 0.0)
             write(tree.lower_arm, i, 0, 0.0, 0.0, 0.0)
             write(tree.arm, i, 0, 0.0, 0.0, 0.0)
             continue
-        r0, r1, r2 = rotate(tree.rotation, j, s0, s1, s2)
+        r0, r1, r2 = rotate_vector(tree.rotation, j, s0, s1, s2)
         u0, u1, u2 = row_of(joints, i, JOINT.upper_point)
-        t0, t1, t2 = rotate(tree.rotation, i, u0, u1, u2)
+        t0, t1, t2 = rotate_vector(tree.rotation, i, u0, u1, u2)
         write(tree.lower_arm, i, 0, r0, r1, r2)
         write(tree.arm, i, 0, t0, t1, t2)
         write(
@@ -125,7 +108,7 @@ def _write_attitude(tree: Tree, i: int, whole: Quaternion) -> None:
     unit = 1.5 - 0.5 * (w * w + x * x + y * y + z * z)
     w, x, y, z = w * unit, x * unit, y * unit, z * unit
     tree.quaternion[i, 0], tree.quaternion[i, 1], tree.quaternion[i, 2], tree.quaternion[i, 3] = w, x, y, z
-    entries = matrix_of(w, x, y, z)
+    entries = quaternion_matrix(w, x, y, z)
     for k in range(9):
         tree.rotation[i, k] = entries[k]
 
@@ -144,11 +127,11 @@ def joint_axes(tree: Tree) -> None:
                         tree.axis[first + k, c] = tree.rotation[j, 3 * c + k % 3]
             continue
         x, y, z = row_of(tree.joints, i, JOINT.first_axis)
-        x, y, z = rotate(tree.rotation, j, x, y, z)
+        x, y, z = rotate_vector(tree.rotation, j, x, y, z)
         write(tree.axis, first, 0, x, y, z)
         if kind == UNIVERSAL:
             x, y, z = row_of(tree.joints, i, JOINT.second_axis)
-            x, y, z = rotate(tree.rotation, i, x, y, z)
+            x, y, z = rotate_vector(tree.rotation, i, x, y, z)
             write(tree.axis, first + 1, 0, x, y, z)
 
 

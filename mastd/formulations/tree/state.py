@@ -7,7 +7,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.formulations.tree.arrays import JOINT, LINK, Tree
 from mastd.formulations.tree.topology import TreeJoint
-from mastd.vehicle.blocks.attitude import inverse, quaternion_product, rotation_matrix
+from mastd.vehicle.blocks.rotation import inverse_quaternion, quaternion_product, rotation_matrix
 from mastd.vehicle.state.motion import State
 
 
@@ -36,7 +36,7 @@ def load_state(tree: Tree, state: State) -> None:
         speed = state.velocity[body] + np.cross(omega[body], own) - state.velocity[below]
         speed = base.T @ (speed - np.cross(omega[below], away))
         rotation = base.T @ rotations[body]
-        relative = quaternion_product(inverse(state.attitude[below]), state.attitude[body])
+        relative = quaternion_product(inverse_quaternion(state.attitude[below]), state.attitude[body])
         spin = base.T @ (omega[body] - omega[below])
         first = constants[JOINT.first_axis : JOINT.first_axis + 3]
         if kind is TreeJoint.FREE:

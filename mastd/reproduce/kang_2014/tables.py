@@ -21,7 +21,13 @@ from mastd.reproduce.kang_2014.measures import Changes, position_error
 from mastd.settings.vehicle.solver_names import Formulation
 from mastd.vehicle.manoeuvres.base import Manoeuvre, jturn, step_count
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.simulation.simulation import JOINT_TOLERANCE, MOVE_TOLERANCE, Simulation
+from mastd.vehicle.simulation.simulation import (
+    JOINT_TOLERANCE,
+    MOVE_TOLERANCE,
+    NEWTON_DEFAULTS,
+    NewtonOptions,
+    Simulation,
+)
 from mastd.vehicle.state.trace import ANGLES, Trace
 
 STEP: Final = 1e-3
@@ -82,9 +88,7 @@ def _drive(
     formulation: Formulation,
     *,
     step: float = STEP,
-    frozen: bool | None = None,
-    rate_tolerance: float = JOINT_TOLERANCE,
-    move_tolerance: float | None = None,
+    newton: NewtonOptions = NEWTON_DEFAULTS,
 ) -> Run:
     simulation = Simulation(
         model,
@@ -92,10 +96,7 @@ def _drive(
         solver=formulation,
         accuracy="exact",
         ground=manoeuvre.ground,
-        frozen=frozen,
-        most_iterations=_MAX_ITERATIONS,
-        rate_tolerance=rate_tolerance,
-        move_tolerance=move_tolerance,
+        newton=replace(newton, max_iterations=_MAX_ITERATIONS),
     )
     simulation.start(manoeuvre.speed)
     trace = simulation.run(_inputs(model, manoeuvre, step))
@@ -161,15 +162,14 @@ def _iterations(model: Model) -> list[Item]:
     for name, make in MANOEUVRES.items():
         for method, formulation in METHODS.items():
             for tolerance in (RATE_TOLERANCE, JOINT_TOLERANCE):
-                frozen = formulation == "chassis"
                 move = MOVE_TOLERANCE["fast" if tolerance == RATE_TOLERANCE else "exact"]
                 trace = _drive(
                     model,
                     make(model),
                     formulation,
-                    frozen=frozen,
-                    rate_tolerance=tolerance,
-                    move_tolerance=move,
+                    newton=NewtonOptions(
+                        single_chord=formulation == "chassis", rate_tolerance=tolerance, move_tolerance=move
+                    ),
                 ).trace
                 found += iteration_items(f"000.iterations.{name}.{method}", SPOKEN[name], tolerance, trace)
     return found
@@ -208,7 +208,7 @@ def _one_chord(model: Model) -> list[Item]:
     drives["long_turn"] = replace(jturn(model), duration=LONG_TURN)
     found = []
     for name, manoeuvre in drives.items():
-        run = _drive(model, manoeuvre, "chassis", frozen=True)
+        run = _drive(model, manoeuvre, "chassis", newton=NewtonOptions(single_chord=True))
         spoken = SPOKEN.get(name, f"J-turn of {LONG_TURN:g} s")
         what = f"matrices factorised, proposed, {spoken}, every step converging"
         ours = float(run.factorisations) if run.failed_at is None else None
@@ -217,7 +217,7 @@ def _one_chord(model: Model) -> list[Item]:
 
 
 def _inertial_chord(model: Model) -> Item:
-    run = _drive(model, jturn(model), "inertial", frozen=True)
+    run = _drive(model, jturn(model), "inertial", newton=NewtonOptions(single_chord=True))
     what = "the matrix of t = 0 kept in inertial axes, J-turn from 60 km/h: time at which it fails"
     ours = float("nan") if run.failed_at is None else float(run.trace.time[run.failed_at])
     return answer("000.inertial_chord.fails_at_s", what, ours, "s")
@@ -241,7 +241,13 @@ def _larger_steps(model: Model) -> list[Item]:
         reference = _drive(model, manoeuvre, "inertial", step=_REFERENCE_STEP).trace
         for step in OPEN_STEPS:
             for method, formulation in METHODS.items():
-                run = _drive(model, manoeuvre, formulation, step=step, frozen=formulation == "chassis")
+                run = _drive(
+                    model,
+                    manoeuvre,
+                    formulation,
+                    step=step,
+                    newton=NewtonOptions(single_chord=formulation == "chassis"),
+                )
                 found += _answers(name, method, step, run.trace, reference)
     return found
 

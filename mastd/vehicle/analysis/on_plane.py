@@ -22,8 +22,8 @@ from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
-from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import WHEEL
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.constraints import constraint_rows, free_motions
 from mastd.vehicle.equilibrium.settle import at_rest, balanced_bars
 from mastd.vehicle.model.definition import Model

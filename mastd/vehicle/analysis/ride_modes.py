@@ -14,7 +14,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.analysis.linearise import Mode, modes_of
-from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.model.definition import Model

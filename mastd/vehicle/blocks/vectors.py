@@ -109,39 +109,6 @@ def symmetric_times(moments: Triple, products: Triple, x: float, y: float, z: fl
 
 
 @fused_kernel
-def composed(
-    w: float, x: float, y: float, z: float, t0: float, t1: float, t2: float
-) -> tuple[float, float, float, float]:
-    """Return the quaternion (w, x, y, z) followed by the rotation vector t in body axes.
-
-    The half angle's sine and cosine are series; at 0.3 rad a step, more than any part of a vehicle but the
-    wheels' spin turns, they are exact to rounding. The product is brought back to unit length to first order.
-    """
-    quarter = 0.25 * (t0 * t0 + t1 * t1 + t2 * t2)
-    sine = 0.5 * (1.0 - quarter * (1 / 6) * (1.0 - quarter * (1 / 20) * (1.0 - quarter * (1 / 42))))
-    cosine = 1.0 - quarter * 0.5 * (1.0 - quarter * (1 / 12) * (1.0 - quarter * (1 / 30)))
-    a, b, c = t0 * sine, t1 * sine, t2 * sine
-    p = w * cosine - x * a - y * b - z * c
-    q = w * a + x * cosine + y * c - z * b
-    r = w * b - x * c + y * cosine + z * a
-    s = w * c + x * b - y * a + z * cosine
-    unit = 1.5 - 0.5 * (p * p + q * q + r * r + s * s)
-    return p * unit, q * unit, r * unit, s * unit
-
-
-@fused_kernel
-def matrix_of(
-    w: float, x: float, y: float, z: float
-) -> tuple[float, float, float, float, float, float, float, float, float]:
-    """Return the rotation matrix of a unit quaternion, row by row: body → inertial axes."""
-    return (
-        1.0 - 2.0 * (y * y + z * z),
-        2.0 * (x * y - w * z),
-        2.0 * (x * z + w * y),
-        2.0 * (x * y + w * z),
-        1.0 - 2.0 * (x * x + z * z),
-        2.0 * (y * z - w * x),
-        2.0 * (x * z - w * y),
-        2.0 * (y * z + w * x),
-        1.0 - 2.0 * (x * x + y * y),
-    )
+def propagate_nan(x: float, source: float) -> float:
+    """Return x, or not a number where ``source`` is none (or infinite)."""
+    return x + 0.0 * source

@@ -13,11 +13,10 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, broadcast, first_lane, load, store
 from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY, LOCAL_BODY_SIZE, LOCAL_MOTION_SIZE
+from mastd.vehicle.blocks.rotation import quaternion_matrix, rotate_quaternion
 from mastd.vehicle.blocks.vectors import (
-    composed,
     cross,
     load3,
-    matrix_of,
     rotate,
     store3,
     symmetric_times,
@@ -85,7 +84,7 @@ def attitudes(car: Arrays) -> None:
 def renew_attitude(bodies: FloatArray, b: int) -> None:
     """Renew attitude and rotation matrix of one item of the bodies."""
     s, t = BODY.start_attitude, BODY.rotation_vector
-    w, x, y, z = composed(
+    w, x, y, z = rotate_quaternion(
         load(bodies, b, s),
         load(bodies, b, s + 1),
         load(bodies, b, s + 2),
@@ -96,7 +95,7 @@ def renew_attitude(bodies: FloatArray, b: int) -> None:
     )
     store(bodies, b, BODY.attitude, w)
     store3(bodies, b, BODY.attitude + 1, x, y, z)
-    r0, r1, r2, r3, r4, r5, r6, r7, r8 = matrix_of(w, x, y, z)
+    r0, r1, r2, r3, r4, r5, r6, r7, r8 = quaternion_matrix(w, x, y, z)
     store3(bodies, b, BODY.rotation, r0, r1, r2)
     store3(bodies, b, BODY.rotation + 3, r3, r4, r5)
     store3(bodies, b, BODY.rotation + 6, r6, r7, r8)

@@ -25,7 +25,7 @@ from mastd.lanes import load, select, store
 from mastd.vehicle.blocks.fields import CONSTRAINT, DRIVE, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
 from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
-from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, sub3
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, propagate_nan, sub3
 from mastd.vehicle.model.definition import PrimitiveKind
 from mastd.vehicle.state.arrays import Arrays
 
@@ -159,7 +159,7 @@ def joint_violations(car: Arrays, group: int) -> None:
 def max_abs(largest: float, value: float) -> float:
     """Return the larger of ``largest`` and |value|, lane by lane; what is not a number is kept."""
     size = select(value, value, -value)
-    return select(largest - size, largest, size + 0.0 * largest)
+    return select(largest - size, largest, propagate_nan(size, largest))
 
 
 @fused_kernel

@@ -14,9 +14,9 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks.attitude import rotation_matrix, turned
 from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
+from mastd.vehicle.blocks.rotation import rotate_attitude, rotation_matrix
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
@@ -136,7 +136,7 @@ class System:
         return replace(
             state,
             position=state.position + steps[:, :3],
-            attitude=turned(state.attitude, steps[:, 3:]),
+            attitude=rotate_attitude(state.attitude, steps[:, 3:]),
         )
 
     def step_jacobian(self, state: State, formula: Formula, ground: Ground, relative: bool) -> FloatArray:

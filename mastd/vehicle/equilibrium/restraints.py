@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import STRAP, WHEEL
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout

@@ -17,7 +17,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import MastdError
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks.attitude import quaternion_of, roll_pitch_yaw, rotation_matrix
+from mastd.vehicle.blocks.rotation import quaternion_of, roll_pitch_yaw, rotation_matrix
 from mastd.vehicle.equilibrium.constraints import (
     EquationMatrices,
     Equations,

@@ -15,7 +15,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import MastdError
-from mastd.vehicle.blocks.attitude import cross, rotation_matrix, turned
+from mastd.vehicle.blocks.rotation import cross, rotate_attitude, rotation_matrix
 from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
 
 ITERATIONS = 25
@@ -163,7 +163,7 @@ class Linkage:
         position, attitude = pose.position.copy(), pose.attitude.copy()
         for body, columns in self._columns.items():
             position[body] += step[columns][:3]
-            attitude[body] = turned(attitude[body], step[columns][3:])
+            attitude[body] = rotate_attitude(attitude[body], step[columns][3:])
         return Pose(position, attitude)
 
     def close(

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.blocks.attitude import cross
+from mastd.vehicle.blocks.rotation import cross
 from mastd.vehicle.kinematics.linkage import (
     Linkage,
     LinkageError,

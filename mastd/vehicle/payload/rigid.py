@@ -7,7 +7,7 @@ import numpy as np
 from mastd.dynamics.table_model import Carried, parallel
 from mastd.settings.table.payload import VehiclePayload
 from mastd.settings.table.table import TableSettings
-from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.model.definition import Model

@@ -10,8 +10,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import WHEEL
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import rolling
 from mastd.vehicle.model.definition import Tyre

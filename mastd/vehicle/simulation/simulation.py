@@ -9,7 +9,7 @@ in ``start``, before t = 0; in the proposed method nothing is factorised after t
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -19,8 +19,8 @@ from mastd.errors import GroundError, UsageError
 from mastd.roads.entries import GroundKind
 from mastd.roads.ground import Ground, surface
 from mastd.settings.vehicle.solver_names import FORMULATIONS, Formulation
-from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE, WHEEL
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium import restraints
 from mastd.vehicle.equilibrium.constraints import constraint_rows
 from mastd.vehicle.equilibrium.dense_equations import System
@@ -60,10 +60,39 @@ MOVE_TOLERANCE: Final[dict[Accuracy, float]] = {"fast": 1e-6, "exact": 6e-10}
 square of the step, so that the error of the accelerations is the same at every step."""
 
 
+@dataclass(frozen=True)
+class NewtonOptions:
+    """How far each step is solved. Raises ValueError for a number of iterations that makes no sense."""
+
+    damping: float = SHIPPED_DAMPING
+    """Spectral radius at infinity of the time integrator."""
+    single_chord: bool = False
+    """Keeps the one Jacobian of ``start`` whatever the formulation; else the chassis formulation has a row of
+    them over speed, and the inertial one a full Jacobian in each step."""
+    min_iterations: int = 1
+    max_iterations: int = 30
+    joint_tolerance: float = JOINT_TOLERANCE
+    """Largest violation of a joint, m."""
+    rate_tolerance: float = JOINT_TOLERANCE
+    """Its largest rate in the exact accuracy, m/s."""
+    move_tolerance: float | None = None
+    """Largest correction of a position in the last iteration, m at a step of 1 ms; None: that of the accuracy
+    (``MOVE_TOLERANCE``)."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_iterations <= self.max_iterations:
+            raise ValueError(
+                f"iterations {self.min_iterations} … {self.max_iterations}: at least 1, in this order"
+            )
+
+
+NEWTON_DEFAULTS: Final = NewtonOptions()
+
+
 class Simulation:
     """A car under way.
 
-    Raises ValueError for a step, damping, accuracy, formulation or number of iterations that make no sense.
+    Raises ValueError for a step, damping, accuracy or formulation that makes no sense.
     """
 
     def __init__(
@@ -73,64 +102,51 @@ class Simulation:
         step: float = 1e-3,
         solver: Solver | Formulation = "chassis",
         accuracy: Accuracy = "fast",
-        damping: float = SHIPPED_DAMPING,
         ground: Ground | None = None,
         restrained: bool = False,
-        frozen: bool | None = None,
-        least_iterations: int = 1,
-        most_iterations: int = 30,
-        tolerance: float = JOINT_TOLERANCE,
-        rate_tolerance: float = JOINT_TOLERANCE,
-        move_tolerance: float | None = None,
+        newton: NewtonOptions = NEWTON_DEFAULTS,
     ) -> None:
         """Lay out the car.
 
         ``solver``: a formulation, by its name with its usual time integrator. ``restrained``: the model's
-        tie-downs and chocks are on, from where the car stands at rest. ``frozen``: True keeps the one matrix
-        of ``start`` whatever the formulation; by default the chassis formulation has a row of matrices over
-        speed and the inertial one a fresh matrix each step. ``tolerance``: largest gap of a joint (m);
-        ``rate_tolerance``: its largest rate in the exact accuracy (m/s); ``move_tolerance``: largest
-        correction of a position in the last iteration, m at a step of 1 ms, by default that of the accuracy
-        (see ``MOVE_TOLERANCE``). The solver goes on from ``least_iterations`` to ``most_iterations`` until
-        all hold. The formulations over a tree of links close its joints to ``tolerance`` and take no heed of
-        accuracy, damping and iterations. Raises UsageError, one line each, for a powertrain or restraints
-        that are too stiff for the step, and for joints that a formulation cannot take.
+        tie-downs and chocks are on, from where the car stands at rest. The formulations over a tree of links
+        close its joints to ``newton.joint_tolerance`` and ignore accuracy and the other options. Raises
+        UsageError, one line each, for a powertrain or restraints that are too stiff for the step, and for
+        joints that a formulation cannot take.
         """
         solver = solver if isinstance(solver, Solver) else Solver(solver)
         formulation = solver.formulation
         if formulation not in FORMULATIONS or accuracy not in ("fast", "exact"):
             raise ValueError(f"formulation {formulation!r}, accuracy {accuracy!r}: not known")
-        if not 1 <= least_iterations <= most_iterations:
-            raise ValueError(f"iterations {least_iterations} … {most_iterations}: at least 1, in this order")
-        if accuracy == "fast" and damping > MAX_FAST_DAMPING:
+        if accuracy == "fast" and newton.damping > MAX_FAST_DAMPING:
             raise ValueError(
-                f"damping {damping!r} with accuracy fast: above {MAX_FAST_DAMPING} the joint forces, "
-                "closed by the gaps of position alone, grow from step to step; take exact"
+                f"damping {newton.damping!r} with accuracy fast: above {MAX_FAST_DAMPING} the joint forces, "
+                "closed by the violations of position alone, grow from step to step; take exact"
             )
         self._check_step(model, step, restrained)
-        move = MOVE_TOLERANCE[accuracy] if move_tolerance is None else move_tolerance
+        move = MOVE_TOLERANCE[accuracy] if newton.move_tolerance is None else newton.move_tolerance
         relative = formulation != "inertial"
         self.model = model
         self.solver = solver
-        self.formula = Formula.of(step, damping)
+        self.formula = Formula.of(step, newton.damping)
         self.method = Method(
             relative=relative,
             exact=accuracy == "exact",
-            full_newton=not relative and not frozen,
+            full_newton=not relative and not newton.single_chord,
             gravity=model.gravity,
-            least_iterations=least_iterations,
-            most_iterations=most_iterations,
-            # Held for each component: a ball joint's gap has three.
-            joint_error=tolerance / np.sqrt(3.0),
-            joint_rate=rate_tolerance / np.sqrt(3.0),
+            min_iterations=newton.min_iterations,
+            max_iterations=newton.max_iterations,
+            # Held for each component: a ball joint's violation has three.
+            joint_error=newton.joint_tolerance / np.sqrt(3.0),
+            joint_rate=newton.rate_tolerance / np.sqrt(3.0),
             move=move * (step / 1e-3) ** 2,
         )
         self.ground = Ground.flat() if ground is None else ground
         self.system = System(model)
         self.layout = self.system.layout
-        self._newton = NewtonSteps(self.system, self.formula, self.method, single_chord=bool(frozen))
+        self._newton = NewtonSteps(self.system, self.formula, self.method, single_chord=newton.single_chord)
         self.stepper: Stepper = (
-            stepper_of(self.system, step, solver, tolerance * TREE_CLOSING) or self._newton
+            stepper_of(self.system, step, solver, newton.joint_tolerance * TREE_CLOSING) or self._newton
         )
         self._restrained = restrained
         self._tight = False
@@ -256,9 +272,9 @@ class Simulation:
         matrices = system.matrices(state, None, self.ground)
         rows = constraint_rows(self.model, matrices.joint_jacobian)
         whole = np.block([[matrices.mass, rows.T], [rows, np.zeros((len(rows), len(rows)))]])
-        gaps = np.zeros(len(rows))  # held motions have no acceleration
-        gaps[: self.model.rows] = system.constraints(state)[2]
-        found = np.linalg.solve(whole, -np.concatenate([system.residual(state, None, self.ground), gaps]))
+        bias = np.zeros(len(rows))  # held motions have no acceleration
+        bias[: self.model.rows] = system.constraints(state)[2]
+        found = np.linalg.solve(whole, -np.concatenate([system.residual(state, None, self.ground), bias]))
         bodies = found[: 6 * len(self.model.bodies)].reshape(-1, 6)
         turns = rotation_matrix(state.attitude)
         return replace(

@@ -52,8 +52,8 @@ class Method(NamedTuple):
     full_newton: bool
     """Jacobian and factors of each step (in inertial axes), not those of t = 0."""
     gravity: float
-    least_iterations: int
-    most_iterations: int
+    min_iterations: int
+    max_iterations: int
     joint_error: float
     """Largest violation Φ, m (rad for the right angles of dot-1)."""
     joint_rate: float
@@ -81,21 +81,21 @@ def advance(
     speed, at = forward_speed(car), chord.speeds.shape[0]
     report[REPORT.converged] = 0.0
     report[REPORT.max_move] = np.inf
-    for iteration in range(method.most_iterations + 1):
-        if method.exact or iteration < method.most_iterations:
+    for iteration in range(method.max_iterations + 1):
+        if method.exact or iteration < method.max_iterations:
             evaluate_residual(car, method.gravity, method.relative, method.exact)
         if method.exact:
             report[REPORT.joint_error], report[REPORT.joint_rate] = (
                 max_row(car, CONSTRAINT.violation),
                 max_row(car, CONSTRAINT.rate),
             )
-            if iteration >= method.least_iterations and _only_rates_left(method, report):
+            if iteration >= method.min_iterations and _only_rates_left(method, report):
                 report[REPORT.joint_rate] = _close_rates(car, method, chord, full, at)
         report[REPORT.iterations] = iteration + 0.0
-        if iteration >= method.least_iterations and _done(method, report):
+        if iteration >= method.min_iterations and _done(method, report):
             report[REPORT.converged] = 1.0
             break
-        if iteration == method.most_iterations:
+        if iteration == method.max_iterations:
             break
         if method.full_newton and iteration == 0:
             weights = Weights(1.0, formula.velocity, formula.position, 1.0, 1.0 / formula.position)

@@ -27,7 +27,18 @@ from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, load, select, sqrt, store
 from mastd.vehicle.blocks.fields import BODY, CLOCK, GROUP, LOCAL_BODY, MAGIC_TYRE, WHEEL
 from mastd.vehicle.blocks.rates import vector_rate
-from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, rotate, store3, sub3, to_frame
+from mastd.vehicle.blocks.vectors import (
+    Triple,
+    add3,
+    cross,
+    dot,
+    load3,
+    propagate_nan,
+    rotate,
+    store3,
+    sub3,
+    to_frame,
+)
 from mastd.vehicle.blocks.wheel_moments import Spin, SpinTorques, carrier_moment, spin_residual
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
 from mastd.vehicle.state.arrays import Arrays
@@ -147,7 +158,7 @@ def brake_torque(wheels: FloatArray, wheel: int, reach: float, stopping: float, 
     capacity = load(wheels, wheel, WHEEL.brake_capacity)
     torque = select(torque - capacity, capacity, torque)
     # A capacity that is no number must come through.
-    return select(-capacity - torque, -capacity, torque) + 0.0 * capacity
+    return propagate_nan(select(-capacity - torque, -capacity, torque), capacity)
 
 
 @fused_kernel

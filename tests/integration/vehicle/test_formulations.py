@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.settings.vehicle.solver_names import TREE_FORMULATIONS, Formulation, Integrator
-from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.constraints import constraint_rows
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.manoeuvres.base import Manoeuvre, bump, jturn, step_count

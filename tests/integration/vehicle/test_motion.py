@@ -17,7 +17,7 @@ from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.manoeuvres.base import Manoeuvre, bump, jturn, play
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
-from mastd.vehicle.simulation.simulation import Accuracy, Simulation
+from mastd.vehicle.simulation.simulation import Accuracy, NewtonOptions, Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, design_state
 from tests.support.vehicle.comparison import deviation, read_reference
@@ -51,7 +51,7 @@ def tight(name: str, accuracy: Accuracy, formulation: Formulation, step: float) 
     model = find("benchmark_sedan")
     manoeuvre = MANOEUVRES[name](model)
     simulation = Simulation(
-        model, step=step, solver=formulation, accuracy=accuracy, ground=manoeuvre.ground, **TIGHT
+        model, step=step, solver=formulation, accuracy=accuracy, ground=manoeuvre.ground, newton=TIGHT
     )
     run = drive(simulation, manoeuvre)
     assert run.trace.converged.all()
@@ -118,7 +118,7 @@ def test_both_formulations_move_a_car_with_bars_and_stops_alike(accuracy: Accura
     hatchback = find(LINEAR_HATCHBACK)
     manoeuvre = jturn(hatchback, duration=2.0, rack=-0.012)
     runs = [
-        drive(Simulation(hatchback, solver=formulation, accuracy=accuracy, **TIGHT), manoeuvre)
+        drive(Simulation(hatchback, solver=formulation, accuracy=accuracy, newton=TIGHT), manoeuvre)
         for formulation in ("inertial", "chassis")
     ]
     assert np.max(np.abs(runs[0].position - runs[1].position)) <= 1e-6
@@ -127,7 +127,7 @@ def test_both_formulations_move_a_car_with_bars_and_stops_alike(accuracy: Accura
 def test_both_accuracies_roll_a_car_with_bars_alike() -> None:
     hatchback = find(LINEAR_HATCHBACK)
     fast, exact = (
-        drive(Simulation(hatchback, accuracy=accuracy, **TIGHT), jturn(hatchback, duration=2.0))
+        drive(Simulation(hatchback, accuracy=accuracy, newton=TIGHT), jturn(hatchback, duration=2.0))
         for accuracy in ACCURACIES
     )
     assert np.max(np.abs(fast.position - exact.position)) <= 1e-5
@@ -179,7 +179,7 @@ def raised(model: Model) -> State:
 def swing(model: Model, damping: float, accuracy: Accuracy) -> FloatArray:
     """Return the energy of the oscillation over 10 s as a share of that at the beginning, (samples)."""
     rest = energy(model, settle(System(model), design_state(model)).state)
-    simulation = Simulation(model, damping=damping, accuracy=accuracy)
+    simulation = Simulation(model, newton=NewtonOptions(damping=damping), accuracy=accuracy)
     simulation.begin(raised(model))
     energies = [energy(model, simulation.state) - rest]
     for _ in range(200):

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.settings.vehicle.solver_names import Formulation
-from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.manoeuvres.base import jturn
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
@@ -58,7 +58,7 @@ def test_every_step_keeps_the_laws_of_momentum(
     inputs = rows(model, manoeuvre, STEP)
     inputs[:, layout.drive_torque], inputs[:, layout.motor_torque] = 300.0, -100.0
     inputs[:, layout.chassis_wrench] = PUSH
-    simulation = Simulation(model, accuracy=accuracy, solver=formulation, **TIGHT)
+    simulation = Simulation(model, accuracy=accuracy, solver=formulation, newton=TIGHT)
     simulation.start(manoeuvre.speed)
     errors, largest = [], 0.0
     for index, row in enumerate(inputs):

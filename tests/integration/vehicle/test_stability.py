@@ -16,7 +16,7 @@ from mastd.vehicle.manoeuvres.base import Manoeuvre, bump, jturn
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.powertrain.fields import DRIVER
-from mastd.vehicle.simulation.simulation import Accuracy, Simulation
+from mastd.vehicle.simulation.simulation import Accuracy, NewtonOptions, Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
 from tests.support.vehicle.drives import coasting, drive, released, yaw_of
@@ -104,7 +104,7 @@ def test_each_touch_down_has_a_solution(sedan: Model, accuracy: Accuracy) -> Non
     """The tyre's law jumps there by its damping; drops differ by parts of a step's way."""
     wheels = tuple(replace(wheel, tyre=replace(wheel.tyre, damping=3000.0)) for wheel in sedan.wheels)
     model = replace(sedan, wheels=wheels)
-    simulation = Simulation(model, accuracy=accuracy, frozen=True)
+    simulation = Simulation(model, accuracy=accuracy, newton=NewtonOptions(single_chord=True))
     simulation.start(0.0)
     system, rest = System(model), simulation.state
     lift = np.array([0.0, 0.0, 0.06])
@@ -136,7 +136,7 @@ def test_a_straight_bump_loads_left_and_right_alike(vehicle: str, accuracy: Accu
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_half_a_minute_of_turning_with_one_matrix(sedan: Model, accuracy: Accuracy) -> None:
-    simulation = Simulation(sedan, accuracy=accuracy, frozen=True)
+    simulation = Simulation(sedan, accuracy=accuracy, newton=NewtonOptions(single_chord=True))
     trace = drive(simulation, replace(jturn(sedan), duration=30.0)).trace
     print(f"{accuracy}: {np.degrees(yaw_of(trace)):.1f}°, {trace.iterations.mean():.2f} iterations")
     assert_sound(trace)
@@ -162,13 +162,13 @@ def test_other_shipped_vehicles_in_one_run(vehicle: str, accuracy: Accuracy) -> 
 def test_nothing_is_factorised_under_way_but_by_the_conventional_method(
     sedan: Model, formulation: Formulation
 ) -> None:
-    for frozen in (None, True):
-        simulation = Simulation(sedan, solver=formulation, frozen=frozen)
+    for single in (False, True):
+        simulation = Simulation(sedan, solver=formulation, newton=NewtonOptions(single_chord=single))
         simulation.start(15.0)
         begun = simulation.factorisations
         simulation.advance(coasting(sedan, 200))
         during = simulation.factorisations - begun
-        if frozen:
+        if single:
             assert (begun, during) == (1, 0)
         elif formulation == "chassis":
             assert (begun > 1, during) == (True, 0)
@@ -180,7 +180,9 @@ def test_one_matrix_in_inertial_axes_fails_in_a_turn_and_only_there(sedan: Model
     for name, survives in (("bump", True), ("jturn", False)):
         manoeuvre = MANOEUVRES[name](sedan)
         for formulation in FORMULATIONS:
-            simulation = Simulation(sedan, solver=formulation, frozen=True, ground=manoeuvre.ground)
+            simulation = Simulation(
+                sedan, solver=formulation, newton=NewtonOptions(single_chord=True), ground=manoeuvre.ground
+            )
             trace = drive(simulation, manoeuvre).trace
             assert simulation.factorisations == 1
             assert bool(trace.converged.all()) == (survives or formulation == "chassis")
@@ -195,7 +197,12 @@ def test_a_residual_above_the_tolerance_at_the_bound_is_reported(
     sedan: Model, accuracy: Accuracy, formulation: Formulation
 ) -> None:
     manoeuvre = replace(jturn(sedan), duration=1.0)
-    simulation = Simulation(sedan, accuracy=accuracy, solver=formulation, most_iterations=1, tolerance=1e-16)
+    simulation = Simulation(
+        sedan,
+        accuracy=accuracy,
+        solver=formulation,
+        newton=NewtonOptions(max_iterations=1, joint_tolerance=1e-16),
+    )
     trace = drive(simulation, manoeuvre).trace
     assert not simulation.converged
     assert not np.any(trace.converged[500:])
@@ -250,12 +257,14 @@ def test_which_fixed_numbers_of_iterations_are_stable(sedan: Model) -> None:
                 manoeuvre = make(sedan)
                 simulation = Simulation(
                     sedan,
-                    damping=radius,
                     ground=manoeuvre.ground,
-                    least_iterations=iterations,
-                    most_iterations=iterations,
-                    tolerance=np.inf,
-                    move_tolerance=np.inf,
+                    newton=NewtonOptions(
+                        damping=radius,
+                        min_iterations=iterations,
+                        max_iterations=iterations,
+                        joint_tolerance=np.inf,
+                        move_tolerance=np.inf,
+                    ),
                 )
                 error = drive(simulation, manoeuvre).trace.joint_error
                 worst = max(worst, float(np.max(np.where(np.isfinite(error), error, np.inf))))

@@ -47,7 +47,7 @@ def balance(
     model: Model, speed: float, inputs: Iterator[FloatArray], grounds: Callable[[int], Ground]
 ) -> Balance:
     """Run a car with its tyres calculated beside it."""
-    simulation = Simulation(model, **TIGHT)
+    simulation = Simulation(model, newton=TIGHT)
     simulation.start(speed)
     shadow = Shadow(model, simulation.state)
     energies, powers, given, stored, errors, brakes = [], [], [], [], [], []

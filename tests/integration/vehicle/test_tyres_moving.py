@@ -298,7 +298,7 @@ def rocking_plate(k: int) -> Ground:
 def test_a_tied_car_on_a_moving_plate_keeps_the_laws_of_momentum(name: str) -> None:
     """Tyres, chocks and straps give back to the plate what they give to the car, with all their moments."""
     model = restrained(bare(name))
-    simulation = Simulation(model, restrained=True, **TIGHT)
+    simulation = Simulation(model, restrained=True, newton=TIGHT)
     simulation.start(0.0)
     row, worst, most = InputLayout.of(model).row(), np.zeros(6), np.zeros(6)
     pushed = 0.0
@@ -317,7 +317,7 @@ def test_a_tied_car_on_a_moving_plate_keeps_the_laws_of_momentum(name: str) -> N
 
 def test_a_car_that_turns_and_brakes_keeps_the_laws_of_momentum() -> None:
     model = bare("sedan")
-    simulation = Simulation(model, **TIGHT)
+    simulation = Simulation(model, newton=TIGHT)
     simulation.start(20.0)
     worst, most = np.zeros(6), np.zeros(6)
     for k in range(1200):

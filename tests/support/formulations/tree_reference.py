@@ -17,7 +17,7 @@ from mastd.arrays import FloatArray
 from mastd.formulations.integrators.stepper import TreeSteps
 from mastd.formulations.tree.arrays import LINK
 from mastd.formulations.tree.topology import TreeJoint
-from mastd.vehicle.blocks.attitude import turned
+from mastd.vehicle.blocks.rotation import rotate_attitude
 from mastd.vehicle.manoeuvres.base import Manoeuvre
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import Simulation
@@ -104,7 +104,7 @@ class _Equations:
                 tree.q[at : at + 3] = self._start_q[at : at + 3] + values[first : first + 3]
                 at, first = at + 3, first + 3
             if kind in (TreeJoint.FREE, TreeJoint.SPHERICAL):
-                tree.q[at : at + 4] = turned(self._start_q[at : at + 4], values[first : first + 3])
+                tree.q[at : at + 4] = rotate_attitude(self._start_q[at : at + 4], values[first : first + 3])
             else:
                 tree.q[at : at + count] = self._start_q[at : at + count] + values[first : first + count]
         tree.u[:] = values[n : 2 * n]

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Final
 
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.blocks.attitude import rotation_matrix
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.manoeuvres.base import Manoeuvre
 from mastd.vehicle.model.definition import Model, PrimitiveKind, Tyre
-from mastd.vehicle.simulation.simulation import Simulation
+from mastd.vehicle.simulation.simulation import NewtonOptions, Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, Trace, join
 from tests.support.vehicle.oracle import Motion, rows_of
 
-
-class Tight(TypedDict):
-    """Arguments of ``Simulation``."""
-
-    move_tolerance: float
-    most_iterations: int
-
-
-TIGHT: Tight = {"move_tolerance": 1e-11, "most_iterations": 60}
+TIGHT: Final = NewtonOptions(move_tolerance=1e-11, max_iterations=60)
 """Solves each step as far as the numbers go, so that only the formula's error is left."""
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks.attitude import rotation_matrix
 from mastd.vehicle.blocks.fields import BODY, STRAP, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
+from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.magic_formula.coefficients import COMBINED, FX, FY, MY, MZ

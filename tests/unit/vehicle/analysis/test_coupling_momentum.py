@@ -18,7 +18,7 @@ from mastd.vehicle.blocks.fields import BODY as VEHICLE_BODY
 from mastd.vehicle.blocks.fields import REPORT_SIZE
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
-from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Accuracy, Simulation
+from mastd.vehicle.simulation.simulation import FIRM_BRAKE, Accuracy, NewtonOptions, Simulation
 from mastd.vehicle.solver.compiled_step import WRENCHES
 from mastd.wire.plant.messages import Command
 from mastd.wire.plant.provider import PlantRequest
@@ -89,7 +89,7 @@ def test_a_shaken_vehicle_has_the_momentum_that_weight_and_wrench_give(name: str
     v_n − v_0 = h (Σ a + α_f (a_0 − a_n) + (1 − γ − α_m) (ā_0 − ā_n)).
     """
     model = in_still_air(name)
-    simulation = Simulation(model, step=STEP, accuracy=accuracy, damping=DAMPING)
+    simulation = Simulation(model, step=STEP, accuracy=accuracy, newton=NewtonOptions(damping=DAMPING))
     simulation.start(0.0)
     motion = shaking(4.5, STEP, 2.0, 1.0, 5)
     inputs = simulation.system.inputs.row()

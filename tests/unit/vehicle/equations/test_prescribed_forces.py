@@ -54,7 +54,7 @@ def damped(model: Model, damping: float) -> Model:
 
 def pushed(model: Model, count: int, step: float) -> tuple[Simulation, FloatArray]:
     """Return a quarter car at rest, and inputs (count, width) that push its chassis down and up."""
-    simulation = Simulation(model, step=step, **TIGHT)
+    simulation = Simulation(model, step=step, newton=TIGHT)
     simulation.start(0.0)
     layout = simulation.system.inputs
     inputs = np.zeros((count, layout.width))
@@ -136,7 +136,7 @@ def test_a_constant_force_is_a_longer_spring(quarter: Model) -> None:
 
 def test_its_work_is_the_energy_that_it_brings(quarter: Model) -> None:
     model, step, count = without_losses(quarter), 2.5e-4, 2400
-    simulation = Simulation(model, step=step, damping=0.95, **TIGHT)
+    simulation = Simulation(model, step=step, newton=replace(TIGHT, damping=0.95))
     simulation.start(0.0)
     given, spring = PrescribedForces(simulation.layout), simulation.layout.arrays.elements.springs.values
     item, lane = simulation.layout.spring[0]

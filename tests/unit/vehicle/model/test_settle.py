@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.blocks.attitude import roll_pitch_yaw, turned
+from mastd.vehicle.blocks.rotation import roll_pitch_yaw, rotate_attitude
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import (
     Equilibrium,
@@ -141,7 +141,7 @@ def test_the_start_does_not_matter(sedan: Model, rest: Equilibrium, height: floa
     start = replace(
         design,
         position=design.position + np.cross(turn, design.position) + np.array([0.0, 0.0, height]),
-        attitude=turned(design.attitude, turn),
+        attitude=rotate_attitude(design.attitude, turn),
         velocity=np.full_like(design.velocity, 3.0),
     )
     found = settled(sedan, start)
@@ -217,7 +217,7 @@ def test_a_linkage_that_does_not_close_is_named(sedan: Model) -> None:
 def test_attitudes_turn_about_inertial_axes() -> None:
     attitude = np.array([1.0, 0.0, 0.0, 0.0])
     for turn in ([0.0, 0.0, 0.4], [0.0, 0.3, 0.0]):
-        attitude = turned(attitude, np.array(turn))
+        attitude = rotate_attitude(attitude, np.array(turn))
     # Yaw first, then pitch about the inertial y: Ry(0.3) Rz(0.4).
     matrix = roll_pitch_yaw(attitude)
     expected = np.array([np.cos(0.3) * np.cos(0.4), np.sin(0.4), -np.sin(0.3) * np.cos(0.4)])
@@ -230,6 +230,6 @@ def test_attitudes_turn_about_inertial_axes() -> None:
     )
     np.testing.assert_allclose(forward, expected, atol=1e-15)
     for vector in ([1e-12, 0.0, 0.0], [0.3, -1.2, 2.0], [0.0, 3.1, 0.0]):
-        rotated = turned(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
+        rotated = rotate_attitude(np.array([1.0, 0.0, 0.0, 0.0]), np.array(vector))
         found = Rotation.from_quat(np.roll(rotated, -1)).as_rotvec()
         np.testing.assert_allclose(found, vector, rtol=1e-12)

@@ -11,7 +11,7 @@ from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.analysis.linearise import linearise
-from mastd.vehicle.blocks.attitude import roll_pitch_yaw
+from mastd.vehicle.blocks.rotation import roll_pitch_yaw
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import Equilibrium, settle, straight_ahead, weight, wheel_frames
 from mastd.vehicle.kinematics.suspension import suspension_kinematics
