@@ -31,24 +31,24 @@ LANES: Final[int] = _lanes.LANES
 
 
 load = cast(Callable[[FloatArray, int, int], float], _lanes.load)
-"""Four numbers of ``array[i, j, :]``."""
+"""Load four numbers of ``array[i, j, :]``."""
 load_single = cast(Callable[[NDArray[np.float32], int, int], float], _lanes.load_single)
-"""Four numbers of ``array[i, j, :]``, which is in single precision."""
+"""Load four numbers of ``array[i, j, :]``, which is in single precision."""
 load_row = cast(Callable[[FloatArray, int], float], _lanes.load_row)
-"""Four numbers of ``array[i, :]``."""
+"""Load four numbers of ``array[i, :]``."""
 store = cast(Callable[[FloatArray, int, int, float], None], _lanes.store)
-"""Write four numbers to ``array[i, j, :]``."""
+"""Store four numbers to ``array[i, j, :]``."""
 store_row = cast(Callable[[FloatArray, int, float], None], _lanes.store_row)
-"""Write four numbers to ``array[i, :]``."""
+"""Store four numbers to ``array[i, :]``."""
 broadcast = cast(Callable[[float], float], _lanes.broadcast)
-"""The same number in each lane."""
+"""Return the same number in each lane."""
 sqrt = cast(Callable[[float], float], _lanes.sqrt)
-"""Square root, lane by lane."""
+"""Return the square root, lane by lane."""
 hsum = cast(Callable[[float], float], _lanes.hsum)
-"""Sum of the four lanes."""
+"""Return the sum of the lanes."""
 hmax = cast(Callable[[float], float], _lanes.hmax)
-"""Largest of the four lanes; not a number if one of them is not."""
+"""Return the largest of the lanes; not a number if one of them is not."""
 first_lane = cast(Callable[[float], float], _lanes.first_lane)
-"""The number in the first lane."""
+"""Return the number in the first lane."""
 select = cast(Callable[[float, float, float], float], _lanes.select)
-"""Lane by lane the second value where the first is above zero, else (and for NaN) the third."""
+"""Return lane by lane the second value where the first is above zero, else (and for NaN) the third."""

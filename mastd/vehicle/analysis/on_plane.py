@@ -111,12 +111,12 @@ def linear_vehicle(simulation: Simulation, place: FloatArray) -> LinearVehicle:
 
     ``place`` (3): of the vehicle's origin in P, m.
     """
-    look = _Look(simulation, place)
-    free = look.free
+    evaluator = _Evaluator(simulation, place)
+    free = evaluator.free
     count = free.shape[1]
 
     def slopes(size: int, step: FloatArray, give: Callable[[FloatArray], FloatArray]) -> Slopes:
-        return _slopes(look, size, step, give)
+        return _slopes(evaluator, size, step, give)
 
     longest = np.max(np.abs(free), axis=0)
     nothing = np.zeros(6)
@@ -124,39 +124,41 @@ def linear_vehicle(simulation: Simulation, place: FloatArray) -> LinearVehicle:
     return LinearVehicle(
         model=model,
         formula=simulation.formula,
-        acceleration=slopes(count, PUSH / longest, lambda x: look.at(acceleration=free @ x)),
-        velocity=slopes(count, MOVE / longest, lambda x: look.at(velocity=free @ x)),
-        position=slopes(count, MOVE / longest, lambda x: look.at(displacement=free @ x)),
+        acceleration=slopes(count, PUSH / longest, lambda x: evaluator.at(acceleration=free @ x)),
+        velocity=slopes(count, MOVE / longest, lambda x: evaluator.at(velocity=free @ x)),
+        position=slopes(count, MOVE / longest, lambda x: evaluator.at(displacement=free @ x)),
         deflection=slopes(
             2 * len(model.wheels),
             np.full(2 * len(model.wheels), MOVE),
-            lambda x: look.at(deflection=x),
+            lambda x: evaluator.at(deflection=x),
         ),
-        pose=slopes(6, np.full(6, MOVE), lambda x: look.at(pose=x)),
-        rate=slopes(6, np.full(6, MOVE), lambda x: look.at(rate=x)),
-        wrench=look.at(pose=nothing)[look.wrench_at].reshape(2, 6).sum(axis=0),
+        pose=slopes(6, np.full(6, MOVE), lambda x: evaluator.at(pose=x)),
+        rate=slopes(6, np.full(6, MOVE), lambda x: evaluator.at(rate=x)),
+        wrench=evaluator.at(pose=nothing)[evaluator.wrench_at].reshape(2, 6).sum(axis=0),
     )
 
 
-def _slopes(look: _Look, size: int, step: FloatArray, give: Callable[[FloatArray], FloatArray]) -> Slopes:
-    columns = np.zeros((look.width, size))
+def _slopes(
+    evaluator: _Evaluator, size: int, step: FloatArray, give: Callable[[FloatArray], FloatArray]
+) -> Slopes:
+    columns = np.zeros((evaluator.width, size))
     for k in range(size):
         way = np.zeros(size)
         way[k] = step[k]
         columns[:, k] = (give(way) - give(-way)) / (2.0 * step[k])
-    residual, outer, wrench, outer_wrench, deflections, tyres = np.split(columns, look.ends)
+    residual, outer, wrench, outer_wrench, deflections, tyres = np.split(columns, evaluator.ends)
     return Slopes(
-        residual=look.free.T @ residual,
-        outer=look.free.T @ outer,
+        residual=evaluator.free.T @ residual,
+        outer=evaluator.free.T @ outer,
         wrench=wrench,
         outer_wrench=outer_wrench,
         deflections=deflections,
-        tyre_residual=look.free.T @ look.tyres_on_bodies @ tyres,
-        tyre_wrench=look.tyres_on_plane @ tyres,
+        tyre_residual=evaluator.free.T @ evaluator.tyres_on_bodies @ tyres,
+        tyre_wrench=evaluator.tyres_on_plane @ tyres,
     )
 
 
-class _Look:
+class _Evaluator:
     """The compiled equations at states near rest, as one column of numbers."""
 
     def __init__(self, simulation: Simulation, place: FloatArray) -> None:
@@ -175,7 +177,7 @@ class _Look:
         self.width = sum(widths)
         self.ends = np.cumsum(widths)[:-1]
         self.wrench_at = slice(2 * self.size, 2 * self.size + 12)
-        # Twice, for what the deflections of tyres mean depends on loads that the first look finds.
+        # Twice, for what the deflections of tyres mean depends on loads that the first evaluation finds.
         self._loads = np.zeros_like(self.system.layout.arrays.wheels[:, WHEEL.load])
         for _ in range(2):
             self.at()

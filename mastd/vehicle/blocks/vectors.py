@@ -1,4 +1,4 @@
-"""Plane arithmetic of three-vectors and rotations, for numbers and for lanes alike (see ``mastd.lanes``).
+"""Arithmetic of three-vectors, for numbers and for lanes alike (see ``mastd.lanes``).
 
 Matrices lie row by row in nine neighbouring components of a block; ``matrix`` names the first of them.
 """
@@ -14,7 +14,7 @@ Triple = tuple[float, float, float]
 
 @fused_kernel
 def dot(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> float:
-    """Scalar product a · b."""
+    """Return the scalar product a · b."""
     return a0 * b0 + a1 * b1 + a2 * b2
 
 
@@ -26,7 +26,7 @@ def scaled(k: float, v: Triple) -> Triple:
 
 @fused_kernel
 def cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> Triple:
-    """Vector product a × b."""
+    """Return the vector product a × b."""
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 

@@ -22,7 +22,7 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
 from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.solver.generalized_alpha import Formula
-from mastd.vehicle.state.arrays import Place, lay_out
+from mastd.vehicle.state.arrays import ItemLane, lay_out
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State, turned_forces, write_state
 
@@ -117,7 +117,7 @@ class System:
             Weights(0.0, 1.0, 0.0, 0.0, 0.0),
             Weights(0.0, 0.0, 1.0, 0.0, 0.0),
         ):
-            self._look(inputs, ground, False, weights)
+            self._evaluate_at(inputs, ground, False, weights)
             whole.append(self._dense_whole())
         mass, damping, stiffness = (matrix[:size, :size] for matrix in whole)
         jacobian = whole[0][size:, :size]
@@ -148,8 +148,8 @@ class System:
         turn = rotation_matrix(state.attitude[0])
         write_state(self.layout, turned_forces(self.model, state, turn.T) if relative else state)
         # What the tyres' deflections mean depends on their loads, which the first evaluation finds.
-        self._look(None, ground, relative, None, (formula.velocity, STANDING))
-        self._look(None, ground, relative, formula.weights(), (formula.velocity, 1.0 / formula.step))
+        self._evaluate_at(None, ground, relative, None, (formula.velocity, STANDING))
+        self._evaluate_at(None, ground, relative, formula.weights(), (formula.velocity, 1.0 / formula.step))
         whole = self._dense_whole()
         if relative:
             change = np.eye(len(whole))
@@ -166,9 +166,9 @@ class System:
         clock: tuple[float, float] = STEADY,
     ) -> None:
         write_state(self.layout, state)
-        self._look(inputs, ground, False, None, clock)
+        self._evaluate_at(inputs, ground, False, None, clock)
 
-    def _look(
+    def _evaluate_at(
         self,
         inputs: FloatArray | None,
         ground: Ground | None,
@@ -251,5 +251,5 @@ class System:
 
     def _interface_body(self, local: int, lane: int) -> int:
         car = self.layout.arrays
-        source: Place = (int(car.interface_source[local, lane]), int(car.interface_lane[local, lane]))
+        source: ItemLane = (int(car.interface_source[local, lane]), int(car.interface_lane[local, lane]))
         return 0 if source[0] < 0 else self.layout.local.index(source)

@@ -67,6 +67,6 @@ def put_on(layout: Layout, state: State) -> None:
     for chock in model.chocks:
         item, lane = layout.wheel[chock.wheel]
         values = car.wheels[item, :, lane]
-        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.gap, chock.stiffness
+        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.clearance, chock.stiffness
         values[WHEEL.chock_damping] = chock.damping
         values[WHEEL.chock_centre : WHEEL.chock_centre + 3] = centres[chock.wheel]

@@ -132,11 +132,11 @@ def straight_ahead(
     state, slip = rolling(model, settled, speed), np.zeros(len(model.wheels))
     for _ in range(ITERATIONS):
         state = balanced_bars(system, state)
-        gap = np.concatenate([system.constraints(state, nothing)[0] - joints, still])
+        violation = np.concatenate([system.constraints(state, nothing)[0] - joints, still])
         state, matrices, motions, forces = _balanced(system, state, inputs, ground)
         # What moves the wheels' spin is their rate, not their angle.
         slope = np.hstack([matrices.stiffness[:, :bodies], matrices.damping[:, bodies:]])
-        closing = -motions.closing @ gap
+        closing = -motions.closing @ violation
         reduced = motions.free.T @ slope @ motions.free
         wanted = -motions.free.T @ (forces + slope @ closing)
         step = closing + motions.free @ np.linalg.lstsq(reduced, wanted, rcond=NEUTRAL)[0]
@@ -240,19 +240,19 @@ def settle(
     state = touch_down(system, at_rest(start))
     for iteration in range(ITERATIONS + 1):
         state = balanced_bars(system, state)
-        gap = np.concatenate([system.constraints(state, driven)[0], still])
+        violation = np.concatenate([system.constraints(state, driven)[0], still])
         state, matrices, motions, forces = _balanced(system, state, inputs, ground)
-        worst, opening = _largest(forces), _largest(gap)
+        worst, opening = _largest(forces), _largest(violation)
         if watch is not None:
             watch(iteration, worst)
         _refuse_tipped(model, state)
         if worst <= limit and opening <= JOINT_TOLERANCE:
             return _checked(system, state, ground, worst, iteration, (matrices.stiffness, motions))
         if iteration < ITERATIONS:
-            step = _step(matrices.stiffness, motions, forces, gap)
+            step = _step(matrices.stiffness, motions, forces, violation)
             state = system.move(state, step * min(1.0, MAX_STEP / max(_largest(step), 1e-300)))
             state = state if model.held else _put_back(system, state, start)
-    raise EquilibriumError(_unbalanced(system, state, forces, gap, ground))
+    raise EquilibriumError(_not_settled(system, state, forces, violation, ground))
 
 
 def _balanced(
@@ -273,9 +273,11 @@ def _largest(values: FloatArray) -> float:
     return float(np.max(np.abs(values), initial=0.0))
 
 
-def _step(stiffness: FloatArray, motions: FreeMotions, forces: FloatArray, gap: FloatArray) -> FloatArray:
+def _step(
+    stiffness: FloatArray, motions: FreeMotions, forces: FloatArray, violation: FloatArray
+) -> FloatArray:
     """Return the displacement that closes the joints and then goes to the bottom of the potential."""
-    closing = -motions.closing @ gap
+    closing = -motions.closing @ violation
     curvatures, directions, _ = _curvatures(stiffness, motions)
     slope = directions.T @ (motions.free.T @ (forces + stiffness @ closing))
     stiff = np.abs(curvatures) > NEUTRAL * _largest(curvatures)
@@ -329,26 +331,26 @@ def _checked(
     return Equilibrium(state=state, wheel_loads=loads, residual_norm=worst, iterations=iterations)
 
 
-def _unbalanced(
-    system: Equations, state: State, forces: FloatArray, gap: FloatArray, ground: Ground | None
+def _not_settled(
+    system: Equations, state: State, forces: FloatArray, violation: FloatArray, ground: Ground | None
 ) -> str:
     """Return the message for an equilibrium that was not found."""
     model = system.model
     parts = []
-    row = int(np.argmax(np.abs(gap))) if gap.size else 0
-    if not _largest(gap) <= JOINT_TOLERANCE:
-        parts.append(f"joint {joint_of_row(model, row)} stays open by {abs(gap[row]):.3g} m")
+    row = int(np.argmax(np.abs(violation))) if violation.size else 0
+    if not _largest(violation) <= JOINT_TOLERANCE:
+        parts.append(f"joint {joint_of_row(model, row)} stays open by {abs(violation[row]):.3g} m")
     if not _largest(forces) <= FORCE_TOLERANCE * weight(model):
         place = int(np.argmax(np.abs(forces)))
         unit = "N m" if place >= 6 * len(model.bodies) or place % 6 >= 3 else "N"
         name = coordinate_name(model, place)
-        parts.append(f"{name} is out of balance by {abs(forces[place]):.3g} {unit}")
+        parts.append(f"{name}: residual {abs(forces[place]):.3g} {unit}")
     loads = system.wheel_loads(state, ground)
     lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
     if lifted:
         parts.append(f"off the ground: {_wheels(lifted)}")
     parts.append(_loads(model, loads))
-    parts.append("look at springs, preloads and tyres")
+    parts.append("check springs, preloads and tyres")
     return f"{model.name}: no equilibrium after {ITERATIONS} iterations: {'; '.join(parts)}"
 
 

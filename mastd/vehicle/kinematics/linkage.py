@@ -175,10 +175,10 @@ class Linkage:
         Raises LinkageError where no such pose is found within a bounded number of iterations.
         """
         for iteration in range(ITERATIONS + 1):
-            gap, jacobian = self.joints(pose, drive)
+            violation, jacobian = self.joints(pose, drive)
             measures = [self.measure(pose, condition) for condition in conditions]
             short = np.array([value for value, _ in measures]) - targets
-            equations = np.concatenate([gap, short])
+            equations = np.concatenate([violation, short])
             if np.max(np.abs(equations), initial=0.0) <= TOLERANCE:
                 return pose
             if iteration < ITERATIONS:

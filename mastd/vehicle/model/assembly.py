@@ -74,9 +74,9 @@ def _stepped(model: Model, unit: Unit, damping: float, height: float) -> Model:
     """Return the model after one step of damped Gauss-Newton, the wheel's centre at ``height`` in m."""
     free = examine(model, unit)
     rank = free.rank
-    gaps = np.concatenate([_scaled(model.primitives[k], free.radius) for k in unit.primitives])
+    violations = np.concatenate([_scaled(model.primitives[k], free.radius) for k in unit.primitives])
     values = free.values[:rank]
-    amounts = (free.left[:, :rank].T @ gaps) * values / (values**2 + damping * values[0] ** 2)
+    amounts = (free.left[:, :rank].T @ violations) * values / (values**2 + damping * values[0] ** 2)
     change = -(free.right[:rank].T @ amounts)
     if unit.wheel >= 0:
         row = wheel_row(model, free)
@@ -158,32 +158,34 @@ def _rotation(turn: FloatArray) -> FloatArray:
 
 def _scaled(primitive: Primitive, radius: float) -> FloatArray:
     """Return the gaps in m: sines of angles times the unit's radius."""
-    gap = residual(primitive)
-    return radius * gap if primitive.kind is PrimitiveKind.DOT_1 else gap
+    violation = residual(primitive)
+    return radius * violation if primitive.kind is PrimitiveKind.DOT_1 else violation
 
 
-def _gaps(model: Model, unit: Unit) -> list[float]:
+def _violations(model: Model, unit: Unit) -> list[float]:
     return [float(np.linalg.norm(residual(model.primitives[k]))) for k in unit.primitives]
 
 
 def _largest(model: Model, unit: Unit) -> float:
-    return max(_gaps(model, unit), default=0.0)
+    return max(_violations(model, unit), default=0.0)
 
 
 def _norm(model: Model, unit: Unit) -> float:
-    return float(np.linalg.norm(_gaps(model, unit)))
+    return float(np.linalg.norm(_violations(model, unit)))
 
 
 def _open_joint(model: Model, unit: Unit) -> Finding:
     """Return the finding of the joint with the largest gap left."""
-    gaps = _gaps(model, unit)
-    index = unit.primitives[int(np.argmax(gaps))]
-    primitive, gap = model.primitives[index], max(gaps)
+    violations = _violations(model, unit)
+    index = unit.primitives[int(np.argmax(violations))]
+    primitive, violation = model.primitives[index], max(violations)
     if primitive.kind is PrimitiveKind.DISTANCE:
-        gap = abs(float(np.linalg.norm(primitive.point_second - primitive.point_first)) - primitive.length)
+        violation = abs(
+            float(np.linalg.norm(primitive.point_second - primitive.point_first)) - primitive.length
+        )
     if primitive.kind is PrimitiveKind.DOT_1:
-        size = f"{np.degrees(np.arcsin(min(gap, 1.0))):.3g} deg"
+        size = f"{np.degrees(np.arcsin(min(violation, 1.0))):.3g} deg"
     else:
-        size = f"{1000 * gap:.4g} mm"
+        size = f"{1000 * violation:.4g} mm"
     what = f"{unit.name}: cannot be assembled, '{primitive.joint}' stays open by {size} at best"
     return Finding(what, (index,))

@@ -173,10 +173,11 @@ class Seat:
 
 @dataclass(frozen=True)
 class Chock:
-    """A wedge before and behind a wheel: it pushes the wheel back when it has rolled through the gap."""
+    """A wedge before and behind a wheel: it pushes the wheel back when it has rolled through the
+    clearance."""
 
     wheel: int
-    gap: float
+    clearance: float
     """m either way from where the wheel stands at rest."""
     stiffness: float
     damping: float

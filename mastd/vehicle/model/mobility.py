@@ -149,14 +149,14 @@ def examine(model: Model, unit: Unit) -> Freedom:
 
 def residual(primitive: Primitive) -> FloatArray:
     """Return the constraint (1 or 3) in the design position, drives at zero; (15), (18) of Kang 2014."""
-    gap = primitive.point_second - primitive.point_first
+    violation = primitive.point_second - primitive.point_first
     if primitive.kind is PrimitiveKind.SPHERICAL:
-        return gap
+        return violation
     if primitive.kind is PrimitiveKind.DOT_1:
         return np.array([primitive.axis_first @ primitive.axis_second])
     if primitive.kind is PrimitiveKind.DOT_2:
-        return np.array([primitive.axis_first @ gap])
-    return np.array([(gap @ gap - primitive.length**2) / (2.0 * primitive.length)])
+        return np.array([primitive.axis_first @ violation])
+    return np.array([(violation @ violation - primitive.length**2) / (2.0 * primitive.length)])
 
 
 def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, FloatArray]:
@@ -167,7 +167,7 @@ def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, 
     """
     arm_first = primitive.point_first - bodies[primitive.first].centre
     arm_second = primitive.point_second - bodies[primitive.second].centre
-    gap = primitive.point_second - primitive.point_first
+    violation = primitive.point_second - primitive.point_first
     if primitive.kind is PrimitiveKind.SPHERICAL:
         one = np.eye(3)
         return np.hstack([-one, _tilde(arm_first)]), np.hstack([one, -_tilde(arm_second)])
@@ -175,8 +175,8 @@ def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, 
         turn = np.cross(primitive.axis_first, primitive.axis_second)
         row = np.concatenate([np.zeros(3), turn])[np.newaxis]
         return row, -row
-    line = primitive.axis_first if primitive.kind is PrimitiveKind.DOT_2 else gap / primitive.length
-    carried = np.cross(line, gap) if primitive.kind is PrimitiveKind.DOT_2 else np.zeros(3)
+    line = primitive.axis_first if primitive.kind is PrimitiveKind.DOT_2 else violation / primitive.length
+    carried = np.cross(line, violation) if primitive.kind is PrimitiveKind.DOT_2 else np.zeros(3)
     first = np.concatenate([-line, carried - np.cross(arm_first, line)])[np.newaxis]
     second = np.concatenate([line, np.cross(arm_second, line)])[np.newaxis]
     return first, second

@@ -40,7 +40,7 @@ from mastd.vehicle.powertrain.model import pack as pack_powertrain
 from mastd.vehicle.state.external_constants import pack_air, pack_straps
 from mastd.vehicle.state.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
 
-Place = tuple[int, int]
+ItemLane = tuple[int, int]
 """Item of a block, and lane."""
 
 NO_TARGET = -100
@@ -122,14 +122,14 @@ class Layout:
     arrays: Arrays
     cells: int
     """Entries of all groups' matrices."""
-    body: tuple[Place, ...]
+    body: tuple[ItemLane, ...]
     """Of each body, item and lane."""
-    row: tuple[Place, ...]
+    row: tuple[ItemLane, ...]
     """First row of each primitive."""
-    spring: tuple[Place, ...]
-    wheel: tuple[Place, ...]
-    bar: tuple[Place, ...]
-    local: tuple[Place, ...]
+    spring: tuple[ItemLane, ...]
+    wheel: tuple[ItemLane, ...]
+    bar: tuple[ItemLane, ...]
+    local: tuple[ItemLane, ...]
     """Own local body of each body; of the chassis (-1, 0)."""
 
 
@@ -145,12 +145,12 @@ class _Builder:
         self.groups = [*axles, *corners]
         self.axle_groups = len(axles)
         self.table = np.full((len(self.groups), GROUP_SIZE), -1, dtype=np.int64)
-        self.body: dict[int, Place] = {CHASSIS: (CHASSIS, 0)}
-        self.local: dict[int, Place] = {CHASSIS: (-1, 0)}
-        self.row: dict[int, Place] = {}
-        self.spring: dict[int, Place] = {}
-        self.wheel: dict[int, Place] = {}
-        self.bar: dict[int, Place] = {}
+        self.body: dict[int, ItemLane] = {CHASSIS: (CHASSIS, 0)}
+        self.local: dict[int, ItemLane] = {CHASSIS: (-1, 0)}
+        self.row: dict[int, ItemLane] = {}
+        self.spring: dict[int, ItemLane] = {}
+        self.wheel: dict[int, ItemLane] = {}
+        self.bar: dict[int, ItemLane] = {}
         self._number()
 
     def _number(self) -> None:
@@ -185,7 +185,7 @@ class _Builder:
                 line[[GROUP.bar_end, GROUP.bar_end_body]] = counts["end"], interface + group.bar_end_body
             line[[GROUP.first_unknown, GROUP.unknowns, GROUP.size]] = counts["unknown"], own, size
             line[GROUP.first_cell] = counts["cell"]
-            self._places(group, line)
+            self._number_parts(group, line)
             counts["body"] += bodies
             counts["local"] += bodies + interface
             counts["primitive"] += len(part.primitives)
@@ -198,7 +198,7 @@ class _Builder:
             counts["cell"] += size * size
         self.counts = counts
 
-    def _places(self, group: Group, line: IntArray) -> None:
+    def _number_parts(self, group: Group, line: IntArray) -> None:
         for lane, part in enumerate(group.parts):
             for k, body in enumerate(part.bodies):
                 self.body[body] = (int(line[GROUP.first_body]) + k, lane)
@@ -404,5 +404,5 @@ def _body_constants(body: Body) -> FloatArray:
     return np.array([body.mass, j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])
 
 
-def _listed(places: dict[int, Place], count: int) -> tuple[Place, ...]:
+def _listed(places: dict[int, ItemLane], count: int) -> tuple[ItemLane, ...]:
     return tuple(places[k] for k in range(count))

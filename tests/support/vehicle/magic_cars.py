@@ -136,7 +136,7 @@ def fasten(layout: Layout, restraint: Restraint) -> None:
         item, lane = layout.wheel[chock.wheel]
         values = car.wheels[item, :, lane]
         values[WHEEL.chock_centre : WHEEL.chock_centre + 3] = restraint.centres[chock.wheel]
-        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.gap, chock.stiffness
+        values[WHEEL.chock_clearance], values[WHEEL.chock_stiffness] = chock.clearance, chock.stiffness
         values[WHEEL.chock_damping] = chock.damping
 
 
@@ -168,7 +168,7 @@ class InAStep(System):
         super().__init__(model)
         self._clock, self._loads, self._deflection = clock, loads, deflection
 
-    def _look(
+    def _evaluate_at(
         self,
         inputs: FloatArray | None,
         ground: Ground | None,
@@ -180,7 +180,7 @@ class InAStep(System):
         car.wheels[:, WHEEL.load, :] = self._loads[car.wheel_of]
         for k in range(2):
             car.wheels[:, WHEEL.deflection + k, :] = self._deflection[car.wheel_of, k]
-        super()._look(inputs, ground, relative, weights, self._clock)
+        super()._evaluate_at(inputs, ground, relative, weights, self._clock)
 
 
 class Rig:
@@ -208,7 +208,7 @@ class Rig:
         values = self._values()
         values[WHEEL.deflection : WHEEL.deflection + 2] = 0.0
         self._last = np.array([0.0, 0.0, self.height(load)])
-        self._look(np.zeros(3), 0.0, 0.0)
+        self._evaluate_at(np.zeros(3), 0.0, 0.0)
 
     def height(self, load: float) -> float:
         """Return the height of the wheel's centre (m) for a load (N)."""
@@ -218,7 +218,7 @@ class Rig:
         """Take a step to a place (3) of the wheel's centre, m; return F_x, F_y and the load, N."""
         velocity = (place - self._last) / self.step
         self._last = place
-        self._look(velocity, spin, yaw_rate)
+        self._evaluate_at(velocity, spin, yaw_rate)
         return self.force
 
     def drive(self, velocity: FloatArray, spin: float, steps: int) -> FloatArray:
@@ -241,7 +241,7 @@ class Rig:
         values: FloatArray = self._system.layout.arrays.wheels[item, :, lane]
         return values
 
-    def _look(self, velocity: FloatArray, spin: float, yaw_rate: float) -> None:
+    def _evaluate_at(self, velocity: FloatArray, spin: float, yaw_rate: float) -> None:
         car, (item, lane) = self._system.layout.arrays, self._carrier
         body = self.model.wheels[0].carrier
         arm = self.model.wheels[0].centre - self.model.bodies[body].centre

@@ -271,7 +271,7 @@ class PlainCar:
         way = axes[:, 0] @ (centre.value - origin - axes @ self._restraint.centres[index])
         _, _, velocity = under(ground, centre.value[0], centre.value[1])
         rate = axes[:, 0] @ (centre.rate - velocity)
-        depth = abs(way) - chock.gap
+        depth = abs(way) - chock.clearance
         if not depth > 0.0:
             return np.zeros(3)
         push = max(0.0, chock.stiffness * depth + chock.damping * np.sign(way) * rate)

@@ -67,7 +67,7 @@ def test_straps_and_chocks_have_the_numbers_of_the_file() -> None:
     (strap,) = model.tie_downs
     assert (strap.name, strap.stiffness, strap.damping, strap.preload) == ("front left", 2e6, 0.0, 0.0)
     np.testing.assert_allclose([strap.point, strap.anchor], [[0.5, 0.4, 0.3], [1.0, 0.8, 0.0]])
-    assert [(chock.wheel, chock.gap, chock.stiffness) for chock in model.chocks] == [
+    assert [(chock.wheel, chock.clearance, chock.stiffness) for chock in model.chocks] == [
         (2, 0.005, 4e5),
         (3, 0.005, 4e5),
     ]
