@@ -9,7 +9,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.index_table import Entry, index_table, size_of
-from mastd.kernel import entry, kernel
+from mastd.kernel import entry, entry_kernel, kernel
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.settings.profile.channel_limits import MAX_LIMITS, MAX_WINDOW, ChannelLimitSettings
@@ -83,7 +83,7 @@ def _mean_square(value: float, check: IntArray, own: FloatArray, ring: FloatArra
     return float(own[MEMORY.sum] / size)
 
 
-@kernel
+@entry_kernel
 def exceeded(frame: FloatArray, checks: Checks, dt: float) -> int:
     """Return the mask (bit = check) of what has been outside its bounds for longer than it may.
 

@@ -13,7 +13,7 @@ from mastd.arrays import FloatArray
 from mastd.control.estimation.layout import MOTION, STATUS, MotionModel, MotionState
 from mastd.control.estimation.motion_estimate import estimate_motion
 from mastd.control.estimation.pose_estimate import PoseEstimate, PoseModel, estimate_pose
-from mastd.kernel import kernel
+from mastd.kernel import entry_kernel, kernel
 from mastd.kinematics.conditioning import condition_number
 from mastd.kinematics.jacobian import euler_jacobian
 from mastd.loop.measurement.frame import Frame
@@ -186,7 +186,7 @@ def _inspect(
     return mask
 
 
-@kernel
+@entry_kernel
 def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, state: SensingState) -> int:
     """Return the mask of faults and ``FOUND``; the estimates of the sample are written into the frame.
 
