@@ -88,7 +88,7 @@ class ServiceManager:
         self._send(ping=False)
 
     def reloading(self) -> None:
-        """Tell that the settings are being taken anew; ``ready`` ends it."""
+        """Report that the settings are being reloaded; ``ready`` ends it."""
         self._waiting.pop("READY", None)
         self._keep("RELOADING", b"1")
         self._keep("MONOTONIC_USEC", b"%d" % (time.monotonic_ns() // 1000))
