@@ -1,4 +1,10 @@
-"""Steps over the coordinates of the tree: what ``Simulation`` has in the place of Newton's method."""
+"""Steps over the coordinates of the tree: the stepper that ``Simulation`` has instead of Newton's method.
+
+Compile time decides which kernels are separate: each further separate level optimises all below it again,
+and one merged kernel takes minutes, since the compiler's time grows faster than a function's size. Separate
+are the entry, the solvers, the evaluations and the matrices of implicit Euler; what has one caller is merged
+into it.
+"""
 
 from __future__ import annotations
 

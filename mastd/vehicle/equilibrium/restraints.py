@@ -1,4 +1,8 @@
-"""Tie-downs and chocks: put on a car that stands settled, where it stands."""
+"""Tie-downs and chocks: put on a car that stands settled, where it stands.
+
+External forces are evaluated once a step, at its prediction: one that is too stiff for the step alternates.
+Those are refused (``problems``); a new external force needs such a bound of its own.
+"""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ Kang 2014:
 Why this formula: second order; one evaluation and one back-substitution a step; and its damping is chosen. At
 ρ = 1 it keeps the energy of linear oscillations, at 0 it forgets what it cannot resolve within a step. A
 fixed, small number of iterations with a matrix that is never renewed is stable only with damping: what the
-matrix gets wrong must die out faster than it comes in. The damping of a motion of angular frequency ω that is
-resolved is of the order (ω h)³.
+matrix gets wrong must die out faster than it comes in (ρ = 0.9 needs three iterations where 0.2 needs one).
+The damping of a motion of angular frequency ω that is resolved is of the order (ω h)³.
 
 An increment x of the accelerations moves velocities by ``velocity`` · x and positions by ``position`` · x.
 """

@@ -2,6 +2,10 @@
 
 ``Arrays`` is all that the kernels see: tables of integers, blocks of constants and of state. ``Layout`` adds
 what people ask by: where a body, a joint or a wheel of the model stands in them.
+
+Lanes that are not in use repeat the first part with weight 0. What adds over lanes multiplies with
+``weights``; every block is filled in all lanes, tables too, or a lane that repeats half of its part moves
+differently. Body 0, the chassis, is the same in all lanes: what writes it writes all of them.
 """
 
 from __future__ import annotations
