@@ -14,7 +14,8 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.kernels import Source
 from mastd.control.reference.reference import MAX_LATER, Reference
 from mastd.control.sine.corrected_sine import SINE_SIZE
-from mastd.control.sine.harmonics import CYCLE, MEMORY, Followed, correct, correction_state, reset
+from mastd.control.sine.harmonics import correct
+from mastd.control.sine.state import CYCLE, MEMORY, Followed, correction_state, reset
 from mastd.index_table import size_of
 from mastd.kernel import entry
 from mastd.kinematics.geometry import Geometry
