@@ -14,6 +14,8 @@ from mastd.settings.vehicle.powertrain import PowertrainSettings
 from mastd.vehicle.powertrain.build import powertrain_of
 from mastd.vehicle.powertrain.model import Clutch, Converter, Differential, LockUp, Powertrain, problems
 from tests.support.vehicle.powertrain_rig import RPM
+from tests.support.vehicle.refusals import refused
+from tests.support.vehicle.texts import changed
 
 CAR = """\
 engine:
@@ -310,20 +312,14 @@ CONVERTER_REFUSALS = [
     [*((CAR, *each) for each in REFUSALS), *((WITH_CONVERTER, *each) for each in CONVERTER_REFUSALS)],
 )
 def test_a_mistake_is_refused_at_its_place(text: str, old: str, new: str, words: str) -> None:
-    assert old in text
-    with pytest.raises(SettingsError) as refused:
-        read(text.replace(old, new, 1))
-    lines = refused.value.problems
+    lines = refused(lambda: read(changed(text, (old, new))))
     assert [line for line in lines if words in line], lines
     assert all(line.startswith("vehicle.yaml:") and "\n" not in line for line in lines)
 
 
 def test_all_mistakes_are_told_at_once() -> None:
     text = CAR.replace("0.16", "0").replace("[-3.3]", "[3.3]").replace("60 %]", "70 %]").replace("kN m", "kN")
-    with pytest.raises(SettingsError) as refused:
-        read(text)
-    places = [line.split(": ")[1] for line in refused.value.problems]
-    assert places == [
+    assert [line.split(": ")[1] for line in refused(lambda: read(text))] == [
         "engine.inertia",
         "gearbox.reverse[0]",
         "shaft.stiffness",
@@ -348,9 +344,7 @@ def test_a_ring_beside_the_tree_is_not_driven() -> None:
   c: {axle: third}
   d: {axle: fourth}
 """
-    with pytest.raises(SettingsError) as refused:
-        read(CAR + ring)
-    assert [line.split(": ")[1] for line in refused.value.problems] == [
+    assert [line.split(": ")[1] for line in refused(lambda: read(CAR + ring))] == [
         f"differentials.{name}" for name in "abcd"
     ]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mastd.errors import SettingsError
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.model import library
 from mastd.vehicle.model.build import build
 from mastd.vehicle.model.definition import Model
+from tests.support.vehicle.refusals import refused_vehicle, wrong_lines
 from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, place
 
 QUARTER = (VEHICLES / "quarter_car.yaml").read_text(encoding="utf-8")
@@ -33,15 +33,6 @@ def with_lines(*lines: str) -> str:
 
 def model_of(text: str) -> Model:
     return build(load_text(text, "vehicle.yaml", VehicleSettings))
-
-
-def refused(text: str, tmp_path: Path) -> list[str]:
-    """Return the lines of a refusal, without the file's name."""
-    path = tmp_path / "vehicle.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError) as error:
-        library.find(str(path))
-    return [line.removeprefix(f"{path}:") for line in error.value.problems]
 
 
 def test_brakes_are_those_of_each_wheel_of_their_axle() -> None:
@@ -91,124 +82,106 @@ def test_a_quarter_car_has_one_corner_that_is_not_mirrored() -> None:
     assert model.wheels[0].centre[1] > 0.0
 
 
-REFUSED = [
-    pytest.param(
+REFUSED = {
+    "braking-the-wrong-way": (
         changed(SEDAN, (TIE_ROD, f"{TIE_ROD}    brakes: {{torque: -1 kN m}}\n")),
         "-1 kN m",
         "axles[1].brakes.torque: -1 kN m is out of range: must be at least 0 kN m",
-        id="braking-the-wrong-way",
     ),
-    pytest.param(
+    "force-for-moment": (
         changed(SEDAN, (TIE_ROD, f"{TIE_ROD}    brakes: {{torque: 1 kN}}\n")),
         "1 kN}",
         "axles[1].brakes.torque: 'kN' is a unit of force, expected a moment (N m, kN m, MN m; for instance "
         "10 kN m)",
-        id="force-for-moment",
     ),
-    pytest.param(
+    "wind-that-drives": (
         with_lines(AIR.replace("0.66 m2", "-0.66 m2")),
         "-0.66 m2",
         "aerodynamics.drag_area: -0.66 m2 is out of range: must be at least 0 m2",
-        id="wind-that-drives",
     ),
-    pytest.param(
+    "drag-nowhere": (
         with_lines(AIR.replace("centre: [-1.2 m, 0 m, 0.6 m], ", "")),
         "aerodynamics",
         "aerodynamics.centre: key 'centre' is missing (Where the drag acts on the chassis)",
-        id="drag-nowhere",
     ),
-    pytest.param(
+    "strap-that-hangs": (
         with_lines(STRAP.replace("0.8 m, 0 m]", "0.8 m, 350 mm]")),
         "anchor",
         "tie_downs.front_left.anchor: at z = 350 mm does not lie below the strap's point on the chassis, at "
         "300 mm",
-        id="strap-that-hangs",
     ),
-    pytest.param(
+    "strap-of-no-length": (
         with_lines(STRAP.replace("[1 m, 0.8 m, 0 m]", "[0.5 m, 0.4 m, 300 mm]")),
         "anchor",
         "tie_downs.front_left.anchor: at z = 300 mm does not lie below the strap's point on the chassis, at "
         "300 mm",
-        id="strap-of-no-length",
     ),
-    pytest.param(
+    "strap-of-rubber-band": (
         with_lines(STRAP.replace("2 kN/mm", "0 N/mm")),
         "0 N/mm",
         "tie_downs.front_left.stiffness: 0 N/mm is out of range: must be above 0 N/mm",
-        id="strap-of-rubber-band",
     ),
-    pytest.param(
+    "chocks-of-no-wheel": (
         with_lines(CHOCKS.replace("rr]", "3r]")),
         "3r]",
         "chocks.wheels[1]: no wheel '3r', known: fl, fr, rl, rr",
-        id="chocks-of-no-wheel",
     ),
-    pytest.param(
+    "chocks-twice": (
         with_lines(CHOCKS.replace("rr]", "rl]")),
         "rl], gap",
         "chocks.wheels[1]: wheel 'rl' has its chocks already",
-        id="chocks-twice",
     ),
-    pytest.param(
+    "chocks-of-none": (
         with_lines(CHOCKS.replace("[rl, rr]", "[]")),
         "wheels: []",
         "chocks.wheels: 0 items, there must be at least 1",
-        id="chocks-of-none",
     ),
-    pytest.param(
+    "held-with-two-axles": (
         with_lines("held: [yaw]\n"),
         "axles:",
         "axles: 2 given, a vehicle whose motions are held has one axle",
-        id="held-with-two-axles",
     ),
-    pytest.param(
+    "one-axle-not-held": (
         changed(QUARTER, ("held: [surge, sway, roll, pitch, yaw]\n", "")),
         "axles:",
         "axles: 1 given, a vehicle has at least two axles, or one and motions that are held",
-        id="one-axle-not-held",
     ),
-    pytest.param(
+    "nose-dives": (
         changed(QUARTER, ("sway, roll, pitch", "sway, roll")),
         "axles:",
         "axles: a vehicle of one axle falls over, hold its pitch, too",
-        id="nose-dives",
     ),
-    pytest.param(
+    "falls-on-its-side": (
         changed(QUARTER, ("sway, roll, pitch", "sway, pitch")),
         "left\n    hardpoints",
         "axles[0].side: a vehicle of one side falls over, hold its roll, too",
-        id="falls-on-its-side",
     ),
-    pytest.param(
+    "held-twice": (
         changed(QUARTER, ("sway, roll", "sway, sway, roll")),
         "sway, roll",
         "held[2]: sway is held already",
-        id="held-twice",
     ),
-    pytest.param(
+    "held-nothing-known": (
         changed(QUARTER, ("sway, roll", "sway, rol")),
         "rol,",
         "held[2]: 'rol': expected one of surge, sway, heave, roll, pitch, yaw, did you mean 'roll'?",
-        id="held-nothing-known",
     ),
-    pytest.param(
+    "right-side": (
         changed(QUARTER, ("side: left", "side: right")),
         "right",
         "axles[0].side: 'right': expected one of left",
-        id="right-side",
     ),
-    pytest.param(
+    "bar-of-one-side": (
         changed(
             QUARTER,
             ("    tie_rod: {to", f"    anti_roll_bar: {BAR}\n    tie_rod: {{to"),
         ),
         "anti_roll_bar",
         "axles[0].anti_roll_bar: an axle with its left side alone has nothing to join it to",
-        id="bar-of-one-side",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("text", "part", "line"), REFUSED)
-def test_a_mistake_is_told_at_its_place(text: str, part: str, line: str, tmp_path: Path) -> None:
-    assert refused(text, tmp_path) == [f"{place(text, part)}: {line}"]
+@wrong_lines(REFUSED)
+def test_a_wrong_line_is_reported_at_its_position(text: str, part: str, message: str, tmp_path: Path) -> None:
+    assert refused_vehicle(tmp_path, text) == [f"{place(text, part)}: {message}"]

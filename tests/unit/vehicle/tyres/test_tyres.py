@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mastd.cli import main
-from mastd.errors import SettingsError
 from mastd.settings.core.export import as_json
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
@@ -21,6 +20,7 @@ from mastd.vehicle.model.build import build
 from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
 from mastd.vehicle.model.standing_tyre import standing_tyre
 from mastd.vehicle.state.motion import design_state
+from tests.support.vehicle.refusals import refused_vehicle, wrong_lines
 from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, place
 
 TIR = (VEHICLES / "tyres" / "passenger_205_55_r16.tir").read_text(encoding="utf-8")
@@ -39,15 +39,6 @@ def model_of(directory: Path, tyre: str, tir: str = TIR) -> Model:
     path = directory / "vehicle.yaml"
     path.write_text(in_front(tyre), encoding="utf-8")
     return library.find(str(path))
-
-
-def refused(directory: Path, text: str) -> list[str]:
-    """Return the lines of a refusal, without the vehicle file's name."""
-    path = directory / "vehicle.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(SettingsError) as error:
-        library.find(str(path))
-    return [line.removeprefix(f"{path}:") for line in error.value.problems]
 
 
 def magic(model: Model, wheel: int) -> MagicTyre:
@@ -115,7 +106,7 @@ def test_recorded_settings_make_the_same_model(tmp_path: Path) -> None:
 def test_what_is_wrong_in_a_property_file_is_told_with_both_places(tmp_path: Path) -> None:
     (tmp_path / "own.tir").write_text(changed(TIR, ("PKX1 ", "PKX9 "), ("1.05 ", "nan  ")), encoding="utf-8")
     text = in_front("{magic_formula: own.tir}")
-    lines = refused(tmp_path, text)
+    lines = refused_vehicle(tmp_path, text)
     start = f"{place(text, 'own.tir')}: axles[0].tyre.magic_formula: {tmp_path / 'own.tir'}:"
     assert len(lines) >= 2
     assert all(line.startswith(start) for line in lines)
@@ -123,57 +114,51 @@ def test_what_is_wrong_in_a_property_file_is_told_with_both_places(tmp_path: Pat
     assert any(line.startswith(f"{start}{place(TIR, '1.05')}: PDX1") for line in lines)
 
 
-REFUSED = [
-    pytest.param(
+REFUSED = {
+    "no-file": (
         in_front("{magic_formula: none.tir}"),
         "none.tir",
         "axles[0].tyre.magic_formula: there is no file {directory}/none.tir",
-        id="no-file",
     ),
-    pytest.param(
+    "no-friction": (
         in_front("{magic_formula: own.tir, friction: 0}"),
         "0}\n",
         "axles[0].tyre.friction: 0 is out of range: must be above 0",
-        id="no-friction",
     ),
-    pytest.param(
+    "misspelt": (
         in_front("{magic_formula: own.tir, fricton: 0.9}"),
         "fricton",
         "axles[0].tyre.fricton: unknown key 'fricton', did you mean 'friction'?",
-        id="misspelt",
     ),
-    pytest.param(
+    "two-laws": (
         in_front("{magic_formula: own.tir, stiffness: 200 N/mm}"),
         "stiffness: 200",
         "axles[0].tyre.stiffness: unknown key 'stiffness', known: magic_formula, friction",
-        id="two-laws",
     ),
-    pytest.param(
+    "file-alone": (
         in_front("own.tir"),
         "own.tir",
         "axles[0].tyre: expected a group of keys, own.tir is text",
-        id="file-alone",
     ),
-    pytest.param(
+    "linear-without-slip": (
         changed(SEDAN, ("      cornering_stiffness: 14 1/rad\n", "")),
         "tyre:",
         "axles[0].tyre.cornering_stiffness: key 'cornering_stiffness' is missing (Lateral force per slip "
         "angle and wheel load)",
-        id="linear-without-slip",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("text", "part", "line"), REFUSED)
-def test_a_mistake_is_told_at_its_place(text: str, part: str, line: str, tmp_path: Path) -> None:
+@wrong_lines(REFUSED)
+def test_a_wrong_line_is_reported_at_its_position(text: str, part: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "own.tir").write_text(TIR, encoding="utf-8")
-    assert refused(tmp_path, text) == [f"{place(text, part)}: {line.format(directory=tmp_path)}"]
+    assert refused_vehicle(tmp_path, text) == [f"{place(text, part)}: {message.format(directory=tmp_path)}"]
 
 
 def test_a_powertrain_on_an_axle_that_is_not_there_is_refused(tmp_path: Path) -> None:
     text = (VEHICLES / "sedan.yaml").read_text(encoding="utf-8").replace("tyres/", f"{VEHICLES}/tyres/")
     text = changed(text, ("axle: front", "axle: frnt"))
-    assert refused(tmp_path, text) == [
+    assert refused_vehicle(tmp_path, text) == [
         f"{place(text, 'frnt')}: powertrain.differentials.front.axle: no axle 'frnt', did you mean 'front'?"
     ]
 
