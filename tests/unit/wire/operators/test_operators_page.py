@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import fields, replace
-from pathlib import Path
 
 import msgpack
 import numpy as np
@@ -27,9 +26,9 @@ from mastd.wire.operators.messages import Answer, Command, Error, Hello, Inputs,
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
 from mastd.wire.operators.terms import PreviousRun
 from tests.support.wire.operators import about
+from tests.support.wire.protocol_page import PAGE, table_after
 from tests.unit.wire.operators.test_sessions import TERMS, Counter
 
-PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("# Operators, version 1") :]
 KINDS = {"text": str, "integer": int, "boolean": bool, "number": float, "map": dict, "array": list}
 TYPES = {
@@ -41,18 +40,6 @@ TYPES = {
     "Finite": "number",
     "dict[str, Any] | None": "map or nil",
 }
-
-
-def table_after(mark: str) -> list[list[str]]:
-    """Return the rows of the first table after ``mark``, without its heading."""
-    lines = CHAPTER[CHAPTER.index(mark) :].splitlines()
-    start = next(index for index, line in enumerate(lines) if line.startswith("|"))
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import msgpack
 import pytest
@@ -15,20 +14,7 @@ from mastd.wire.common import address
 from mastd.wire.common.layout import Layout, command_layout, sample_layout
 from mastd.wire.plant import hello, socket_link
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
-
-PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
-
-
-def table_after(mark: str) -> list[list[str]]:
-    """Return the rows of the first table after ``mark``, without its heading."""
-    lines = PAGE[PAGE.index(mark) :].splitlines()
-    start = next(index for index, line in enumerate(lines) if line.startswith("|"))
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
+from tests.support.wire.protocol_page import PAGE, table_after
 
 
 def symbol(base: int, one_link_more: int, one_accelerometer_more: int) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import msgpack
 import pytest
@@ -32,9 +31,9 @@ from mastd.wire.common.strict_messages import pack
 from mastd.wire.rigs import handler, messages, session, sockets
 from mastd.wire.rigs.messages import Heartbeat, Motion, RigHello, RigValues, RigWelcome, channels_hash
 from tests.support.rigs.handler import HELLO, VirtualHandler
+from tests.support.wire.protocol_page import PAGE, table_after
 from tests.unit.wire.rigs.test_messages import WELCOME
 
-PAGE = (Path(__file__).parents[4] / "docs" / "protocol.md").read_text(encoding="utf-8")
 CHAPTER = PAGE[PAGE.index("# Rigs, version 1") :]
 TYPES = {
     "Count": "integer",
@@ -48,18 +47,6 @@ TYPES = {
 }
 RADIANS = (("steering", "rad"),)
 KINDS_OF_ENTRIES = {str: "text", int: "integer", float: "float", bool: "boolean", bytes: "binary"}
-
-
-def table_after(mark: str) -> list[list[str]]:
-    """Return the rows of the first table after ``mark``, without its heading."""
-    lines = CHAPTER[CHAPTER.index(mark) :].splitlines()
-    start = next(index for index, line in enumerate(lines) if line.startswith("|"))
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
 
 
 @pytest.mark.parametrize(
