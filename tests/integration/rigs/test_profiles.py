@@ -21,37 +21,15 @@ from mastd.settings.table.payload import VehiclePayload
 from mastd.vehicle.payload.load import vehicle_on_table
 from mastd.wire.access.verbs import Verb
 from tests.support.lab import Lab
+from tests.support.rigs.profiles import heave, pose_stream, shaking, vehicle_here, vehicle_of_rig
 from tests.support.rigs.rig import Rig
 from tests.support.rigs.rigs import joined, rigs_file
 
 PERIOD = 1e-3
 GRAVITY = 9.80665
-SHAKING = """
-segments:
-  - kind: sine
-    frequency: 1.2 Hz
-    duration: 3 s
-    axes: {heave: {amplitude: 8 mm}, roll: {amplitude: 0.2 deg}}
-"""
-INSIDE = f"name: here\npayload: {{kind: vehicle, vehicle: benchmark_sedan}}\n{SHAKING}"
-OUTSIDE = f"""name: outside
-payload:
-  kind: rig
-  rig: car
-  mass: 1526 kg
-  centre_of_gravity: [0 m, 0 m, 1.1 m]
-  inertia: [0.6 t m2, 2.4 t m2, 2.6 t m2]
-{SHAKING}"""
-POSE = """
-name: a pose from outside
-mode: stream
-stream:
-  kind: pose
-  rig: source
-  duration: 4 s
-  heave: {travel: 20 mm, velocity: 0.15 m/s, acceleration: 2.5 m/s2, jerk: 160 m/s3}
-  pitch: {travel: 8 mrad, velocity: 0.05 rad/s, acceleration: 0.7 rad/s2, jerk: 60 rad/s3}
-"""
+INSIDE, OUTSIDE = vehicle_here(shaking("3 s")), vehicle_of_rig(shaking("3 s"))
+PITCH = "  pitch: {travel: 8 mrad, velocity: 0.05 rad/s, acceleration: 0.7 rad/s2, jerk: 60 rad/s3}\n"
+POSE = pose_stream("4 s", heave("20 mm") + PITCH)
 
 
 def planned(lab: Lab, text: str, name: str = "profile.yaml") -> Plan:

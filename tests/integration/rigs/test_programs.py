@@ -20,6 +20,7 @@ from mastd.wire.common.address import rigs_address
 from mastd.wire.plant.hello import Mode
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import ROOT, Lab, quick_lab
+from tests.support.rigs.profiles import heave, pose_stream, shaking, vehicle_here, vehicle_of_rig
 
 pytestmark = pytest.mark.alone
 
@@ -29,23 +30,8 @@ rigs:
   - {name: ecu, kind: signals, channels: [{channel: damper_force.fl, range: [-5 kN, 5 kN]}]}
   - {name: source, kind: pose, derivatives: true}
 """
-SHAKING = """
-fade: 0.5 s
-segments:
-  - kind: sine
-    frequency: 1.2 Hz
-    duration: 1.5 s
-    axes: {heave: {amplitude: 8 mm}, roll: {amplitude: 0.2 deg}}
-"""
-INSIDE = f"name: inside\npayload: {{kind: vehicle, vehicle: benchmark_sedan}}\n{SHAKING}"
-OUTSIDE = f"""name: outside
-payload:
-  kind: rig
-  rig: car
-  mass: 1526 kg
-  centre_of_gravity: [0 m, 0 m, 1.1 m]
-  inertia: [0.6 t m2, 2.4 t m2, 2.6 t m2]
-{SHAKING}"""
+SHAKING = "fade: 0.5 s\n" + shaking("1.5 s")
+INSIDE, OUTSIDE = vehicle_here(SHAKING), vehicle_of_rig(SHAKING)
 RIDE = """
 name: ride
 seed: 3
@@ -60,15 +46,7 @@ segments:
     wheelbase: 2.7 m
     track_width: 1.5 m
 """
-POSE = """
-name: pose
-mode: stream
-stream:
-  kind: pose
-  rig: source
-  duration: 1.5 s
-  heave: {travel: 20 mm, velocity: 0.15 m/s, acceleration: 2.5 m/s2, jerk: 160 m/s3}
-"""
+POSE = pose_stream("1.5 s", heave("20 mm"))
 
 
 @dataclass

@@ -27,16 +27,11 @@ from mastd.settings.profile.stream import PoseStream
 from mastd.settings.rigs.rigs import RigsSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
+from tests.support.rigs.profiles import heave, pose_stream, vehicle_of_rig
 
 PERIOD = 1e-3
-HEAVE = "  heave: {travel: 25 mm, velocity: 0.15 m/s, acceleration: 2.5 m/s2, jerk: 160 m/s3}\n"
-STREAM = f"""name: stream
-mode: stream
-stream:
-  kind: pose
-  rig: source
-  duration: 20 s
-{HEAVE}"""
+HEAVE = heave("25 mm")
+STREAM = pose_stream("20 s", HEAVE)
 SEAT = """name: seat
 mode: stream
 stream:
@@ -48,7 +43,7 @@ stream:
 """
 SEGMENTS = "segments: [{kind: sine, frequency: 1 Hz, duration: 4 s, axes: {heave: {amplitude: 5 mm}}}]\n"
 BODY = "mass: 2 t, centre_of_gravity: [0 m, 0 m, 1.5 m], inertia: [1 t m2, 2 t m2, 2 t m2]"
-EXTERNAL = f"name: outside\nrigs: [pedals]\npayload: {{kind: rig, rig: car, {BODY}}}\n{SEGMENTS}"
+EXTERNAL = "rigs: [pedals]\n" + vehicle_of_rig(SEGMENTS, BODY)
 
 
 @pytest.fixture(scope="module")
