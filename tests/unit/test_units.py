@@ -8,13 +8,14 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mastd import units
 from mastd.units import DIMENSIONS, Dimension, UnitError, parse
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SYMBOLS = [unit.symbol for dimension in DIMENSIONS for unit in dimension.units]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,10 @@ def test_every_unit_scales_by_its_factor_and_rounds_once(
 
 
 def test_every_symbol_belongs_to_one_dimension_and_every_example_is_read() -> None:
-    symbols = [unit.symbol for dimension in DIMENSIONS for unit in dimension.units]
-    assert len(symbols) == len(set(symbols))
+    assert len(SYMBOLS) == len(set(SYMBOLS))
     for dimension in DIMENSIONS:
         assert math.isfinite(parse(dimension.example, dimension))
+        assert units.dimension_of(dimension.example) is dimension
         assert dimension.units[0].factor == 1
 
 
@@ -144,7 +145,16 @@ def test_what_is_not_a_quantity_is_refused_with_what_would_be_right(
         parse(text, dimension)
 
 
-@given(text=st.text(max_size=40), dimension=st.sampled_from(DIMENSIONS))
-def test_any_text_is_a_finite_number_or_a_unit_error(text: str, dimension: Dimension) -> None:
+@given(
+    text=st.text(max_size=40) | st.builds("{!r} {}".format, FINITE, st.sampled_from(SYMBOLS)),
+    dimension=st.sampled_from(DIMENSIONS),
+)
+@example("-1.5 mm", units.LENGTH)
+def test_any_text_is_a_finite_quantity_of_the_dimension_of_its_unit_or_a_unit_error(
+    text: str, dimension: Dimension
+) -> None:
     with contextlib.suppress(UnitError):
-        assert math.isfinite(parse(text, dimension))
+        value = parse(text, dimension)
+        assert math.isfinite(value)
+        assert units.dimension_of(text) is dimension
+        assert parse(units.text(value, dimension), dimension) == value

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator
 
@@ -366,6 +366,13 @@ LINES = st.sampled_from(
 
 
 @given(text=st.one_of(st.text(max_size=60), st.lists(LINES, max_size=8).map("\n".join)))
-def test_any_text_is_settings_or_a_settings_error(text: str) -> None:
+@example(text="name: x\ncount: 3\ninner:\n  mass: 5 kg")
+@example(text="")
+def test_any_text_is_settings_with_the_values_of_its_lines_or_a_settings_error(text: str) -> None:
     with contextlib.suppress(SettingsError):
-        assert isinstance(load_text(text, "file.yaml", Sample), Sample)
+        lines = text.splitlines()
+        assert load_text(text, "file.yaml", Sample) == Sample(
+            name="x" if "name: x" in lines else "sample",
+            count=3 if "count: 3" in lines else 1,
+            inner=Inner(mass=5.0) if "  mass: 5 kg" in lines else None,
+        )
