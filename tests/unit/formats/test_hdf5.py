@@ -176,9 +176,7 @@ def test_no_numbers_are_refused(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["note"] = "text"
         file["table"] = np.zeros(5, [("a", "f8")])
-    with pytest.raises(
-        FormatError, match=r"without any series of numbers: not read \(no numeric series\): 1 \(table\)"
-    ):
+    with pytest.raises(FormatError, match=r"without any series of numbers: not read .*: 1 \(table\)"):
         hdf5.read(path)
 
 
