@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from hil_sim.soak import numbers
-from hil_sim.soak.numbers import Bounds, Numbers
+from hil_sim.soak.numbers import Applies, Bounds, Numbers
 from hil_sim.soak.world import World
 from mastd.control.reference.kernels import Source
 from mastd.safety.faults import Code
@@ -20,7 +20,7 @@ from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, SampleFlag, Stage
 
 RULES: Mapping[str, str] = {
-    **{number.name: meaning for number, meaning in numbers.MEANINGS.items()},
+    **numbers.RULES,
     "NO_MOTION": "drive mode and supply stage are those of the state; OFF and ESTOP ask for nothing",
     "CAUSE": "FAULT, ESTOP and every stop that no operator asked for have a cause",
     "TRANSITION": "states change only along the table, one after the other, by events that happened",
@@ -155,11 +155,11 @@ class Invariants:
             broken = self._settles(state)
         if not broken and state is State.FAULT and supervisor.latch.first is None:
             broken = "CAUSE: FAULT without a latched cause"
-        bits = self._bits(events, state, mode)
-        found = self.numbers.inspect(world.truth, bits, (1 + world.skipped) * self._period)
+        applies = self._applies(events, state, mode)
+        found = self.numbers.inspect(world.truth, applies, (1 + world.skipped) * self._period)
         self.checks["COMMAND_FINITE"] += 1
         if not broken and found:
-            broken = f"{found.name}: {self.numbers.describe()}"
+            broken = f"{found}: {self.numbers.describe()}"
         self._state, self._mode, self._stage = state, mode, stage
         if not broken:
             return None
@@ -180,45 +180,43 @@ class Invariants:
         every = {"COMMAND_FINITE", "NO_MOTION", "LASTS", "EXCEPTION"}
         return {name: cycles if name in every else count for name, count in self.checks.items()}
 
-    def _bits(self, events: list[dict[str, object]], state: State, mode: int) -> int:
-        """Return which bounds apply to this cycle's numbers."""
-        world, checks = self._world, self.checks
-        skipped = world.skipped
+    def _applies(self, events: list[dict[str, object]], state: State, mode: int) -> Applies:
+        """Return which bounds apply to this cycle's numbers, and count them."""
+        world = self._world
+        stood, self._stood = self._stood, False
         if mode != _FOLLOW or self._cycle.sample.flags & _DRIVE_ALONE:
             self._disturbed = self._cycle.cycles
         if mode != _FOLLOW:
-            self._stood = False
-            return 0
-        bits = numbers.ENABLED
-        checks["STROKE"] += 1
-        checks["RATE"] += 1
-        checks["ACCELERATION"] += 1
-        if state not in _ON_PROFILE:
-            bits |= numbers.ON_STOPS
-        if self._cycle.cycles - self._disturbed > self._quiet_cycles:
-            bits |= numbers.QUIET
-            checks["TABLE_ACCELERATION"] += 1
+            return Applies()
+        self._count("STROKE", "RATE", "ACCELERATION")
+        on_stops = state not in _ON_PROFILE
+        quiet = self._cycle.cycles - self._disturbed > self._quiet_cycles
+        if quiet:
+            self._count("TABLE_ACCELERATION")
         if self._starts_afresh(events):
-            bits |= numbers.FRESH
-            checks["STARTS_FROM_MEASURED"] += 1
-            self._stood = False
-            return bits
-        if skipped:
-            bits |= numbers.SKIPPED
-        else:
-            bits |= numbers.CONTINUES
-            checks["LENGTH_CONTINUOUS"] += 1
-            checks["RATE_CONTINUOUS"] += 1
-            checks["JERK"] += 1
+            self._count("STARTS_FROM_MEASURED")
+            return Applies(enabled=True, from_measured=True, on_stops=on_stops, quiet=quiet)
+        skipped = bool(world.skipped)
+        if not skipped:
+            self._count("LENGTH_CONTINUOUS", "RATE_CONTINUOUS", "JERK")
         standing = state in _STANDING and self._cycle.reference.standing
         if standing:
             self._rested_ns = world.now_ns
-            bits |= numbers.STANDING
-            checks["STANDS"] += 1
-            if self._stood:
-                bits |= numbers.STOOD
+            self._count("STANDS")
         self._stood = standing
-        return bits
+        return Applies(
+            enabled=True,
+            continues=not skipped,
+            standing=standing,
+            stood=standing and stood,
+            on_stops=on_stops,
+            quiet=quiet,
+            skipped=skipped,
+        )
+
+    def _count(self, *rules: str) -> None:
+        for rule in rules:
+            self.checks[rule] += 1
 
     def _starts_afresh(self, events: list[dict[str, object]]) -> bool:
         """Tell whether the design lets the reference start from the measured pose in this cycle.

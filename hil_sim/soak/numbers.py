@@ -1,4 +1,4 @@
-"""The numbers of one cycle against their bounds: one compiled look at the frame and the plant's truth.
+"""The numbers of one cycle against their bounds: one compiled check of the frame and the plant's truth.
 
 The command of cycle k is compared with that of cycle k − 1: what is sent has to be a motion, so length and
 rate must change by what the rates and accelerations sent say (trapezoidal rule), within tolerances that a
@@ -7,109 +7,104 @@ smooth motion does not use up. Comparisons are written so that NaN fails them.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
-from mastd.kernel import kernel
+from mastd.arrays import FloatArray
+from mastd.index_table import Entry, entries, index_table, size_of
+from mastd.kernel import entry, kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.measurement.frame import Frame
 from mastd.settings.table.table import TableSettings
 
 
-class Number(enum.IntEnum):
-    """What a cycle's numbers can violate."""
+class RuleCodes(NamedTuple):
+    """What a cycle's numbers can violate; 0 is nothing."""
 
-    NOTHING = 0
-    COMMAND_FINITE = 1
-    STROKE = 2
-    RATE = 3
-    ACCELERATION = 4
-    JERK = 5
-    LENGTH_CONTINUOUS = 6
-    RATE_CONTINUOUS = 7
-    STANDS = 8
-    STARTS_FROM_MEASURED = 9
-    TABLE_ACCELERATION = 10
+    command_finite: Annotated[int, Entry("", "every number of reference and command is finite")]
+    stroke: Annotated[int, Entry("", "commanded lengths lie within the stroke")]
+    rate: Annotated[int, Entry("", "commanded rates lie within the limit")]
+    acceleration: Annotated[int, Entry("", "commanded accelerations lie within the limit")]
+    jerk: Annotated[int, Entry("", "commanded accelerations change no faster than the limit of the jerk")]
+    length_continuous: Annotated[
+        int, Entry("", "commanded lengths go on from cycle to cycle as their rates say")
+    ]
+    rate_continuous: Annotated[
+        int, Entry("", "commanded rates go on from cycle to cycle as their accelerations say")
+    ]
+    stands: Annotated[int, Entry("", "nothing moves where the table has to stand")]
+    starts_from_measured: Annotated[int, Entry("", "a fresh start is made from where the table is")]
+    table_acceleration: Annotated[int, Entry("", "the true table is not shaken more than stated")]
 
 
-MEANINGS: dict[Number, str] = {
-    Number.COMMAND_FINITE: "every number of reference and command is finite",
-    Number.STROKE: "commanded lengths lie within the stroke",
-    Number.RATE: "commanded rates lie within the limit",
-    Number.ACCELERATION: "commanded accelerations lie within the limit",
-    Number.JERK: "commanded accelerations change no faster than the limit of the jerk",
-    Number.LENGTH_CONTINUOUS: "commanded lengths go on from cycle to cycle as their rates say",
-    Number.RATE_CONTINUOUS: "commanded rates go on from cycle to cycle as their accelerations say",
-    Number.STANDS: "nothing moves where the table has to stand",
-    Number.STARTS_FROM_MEASURED: "a fresh start is made from where the table is",
-    Number.TABLE_ACCELERATION: "the true table is not shaken more than stated",
-}
+class BoundColumns(NamedTuple):
+    """What is bounded, under the names of the report."""
 
-(
-    COMMAND_FINITE,
-    STROKE,
-    RATE,
-    ACCELERATION,
-    JERK,
-    LENGTH_CONTINUOUS,
-    RATE_CONTINUOUS,
-    STANDS,
-    STARTS_FROM_MEASURED,
-    TABLE_ACCELERATION,
-) = (int(number) for number in list(Number)[1:])
+    beyond_stroke_m: Annotated[int, Entry("m", "")]
+    beyond_stroke_on_stops_m: Annotated[int, Entry("m", "where the table may lie on its stops")]
+    rate_m_s: Annotated[int, Entry("m/s", "")]
+    acceleration_m_s2: Annotated[int, Entry("m/s^2", "")]
+    jerk_m_s3: Annotated[int, Entry("m/s^3", "")]
+    length_step_m: Annotated[int, Entry("m", "beside what the rates say")]
+    rate_step_m_s: Annotated[int, Entry("m/s", "beside what the accelerations say")]
+    fresh_start_m: Annotated[int, Entry("m, rad", "between reference and measured pose")]
+    table_acceleration_m_s2: Annotated[int, Entry("m/s^2", "true")]
+    table_angular_acceleration_rad_s2: Annotated[int, Entry("rad/s^2", "true")]
 
-# What applies to a cycle, as bits.
-ENABLED = 1
-"""The drive follows the command."""
-CONTINUES = 2
-"""The command has to go on from the last cycle's, one period later."""
-STANDING = 4
-"""No motion may be asked for."""
-STOOD = 8
-"""Nor was any in the last cycle: the lengths stay."""
-BALANCED = 5.0e-6
+
+RULE: Final = index_table(RuleCodes, 1)
+RULES: Final = {name.upper(): rule.meaning for name, rule in entries(RuleCodes)}
+"""Name and meaning of each rule."""
+_RULE_NAMES: Final = ("", *RULES)
+BOUND: Final = index_table(BoundColumns)
+BALANCED: Final = 5.0e-6
 """m a period by which the balance may move a length of a standing table: 80 kN of internal force, where it is
 a fault, at the gain of the starter settings."""
-FRESH = 16
-"""The command starts from the measured pose."""
-ON_STOPS = 32
-"""The table may lie on its stops, beyond the stroke by what they give."""
-QUIET = 64
-"""The drive has followed all the time: the bound of the table's acceleration holds."""
-SKIPPED = 128
-"""Periods have passed without a command: lengths may have gone on by what the rate limit allows."""
-
-# places in the array of bounds
-(
-    B_STROKE,
-    B_ON_STOPS,
-    B_RATE,
-    B_ACCELERATION,
-    B_JERK,
-    B_LENGTH,
-    B_RATE_STEP,
-    B_START,
-    B_TABLE,
-    B_TABLE_ANGULAR,
-    BOUNDS,
-) = range(11)
+MAX_FINITE: Final = 1e300
 
 
-_NAMES = (
-    "beyond_stroke_m",
-    "beyond_stroke_on_stops_m",
-    "rate_m_s",
-    "acceleration_m_s2",
-    "jerk_m_s3",
-    "length_step_m",
-    "rate_step_m_s",
-    "fresh_start_m",
-    "table_acceleration_m_s2",
-    "table_angular_acceleration_rad_s2",
-)
+class Applies(NamedTuple):
+    """What applies to a cycle."""
+
+    enabled: bool = False
+    """The drive follows the command; nothing else is checked where it does not."""
+    continues: bool = False
+    """The command has to go on from the last cycle's, one period later."""
+    standing: bool = False
+    """No motion may be asked for."""
+    stood: bool = False
+    """Nor was any in the last cycle: the lengths stay."""
+    from_measured: bool = False
+    """The command starts from the measured pose."""
+    on_stops: bool = False
+    """The table may lie on its stops, beyond the stroke by what they give."""
+    quiet: bool = False
+    """The drive has followed all the time: the bound of the table's acceleration holds."""
+    skipped: bool = False
+    """Periods have passed without a command: lengths may have gone on by what the rate limit allows."""
+
+
+class CheckArrays(NamedTuple):
+    """What the check reads and keeps; n actuators."""
+
+    command: FloatArray
+    """Lengths, rates, accelerations and forces (4 n), of the frame."""
+    reference: FloatArray
+    """(24), of the frame."""
+    pose: FloatArray
+    """Measured (6), of the frame."""
+    lengths: FloatArray
+    """Neutral lengths and strokes (2, n)."""
+    bounds: FloatArray
+    """See ``BOUND``."""
+    last: FloatArray
+    """Lengths, rates and accelerations of the last command (3, n)."""
+    maximum: FloatArray
+    """Largest value met of each bound's quantity."""
+    detail: FloatArray
+    """Of a violation: position, value and bound."""
 
 
 @dataclass(frozen=True)
@@ -138,164 +133,146 @@ class Bounds:
 
 
 class Numbers:
-    """Holds bounds, places and the last command; ``inspect`` looks at one cycle."""
+    """Holds bounds and the last command; ``inspect`` checks one cycle."""
 
     def __init__(self, frame: Frame, geometry: Geometry, table: TableSettings, bounds: Bounds) -> None:
         limits = table.limits
         n = geometry.links
         acceleration = limits.acceleration if bounds.acceleration is None else bounds.acceleration
         jerk: float | None = getattr(limits, "jerk", None) if bounds.jerk is None else bounds.jerk
-        self.bounds: FloatArray = np.array(
-            [
-                bounds.stroke,
-                bounds.on_stops,
-                limits.velocity if bounds.rate is None else bounds.rate,
-                acceleration,
-                # Without a limit: what the largest acceleration has at the fastest frequency of a profile.
-                2.0 * np.pi * 100.0 * acceleration if jerk is None else jerk,
-                bounds.length_step,
-                bounds.rate_step,
-                bounds.start,
-                bounds.table_acceleration,
-                bounds.table_angular_acceleration,
-            ]
+        command, reference, pose = (frame.index[name] for name in ("command.lengths", "reference", "pose"))
+        self._arrays = CheckArrays(
+            command=frame.values[command : command + 4 * n],
+            reference=frame.values[reference : reference + 24],
+            pose=frame.values[pose : pose + 6],
+            lengths=np.stack([geometry.neutral_lengths, geometry.strokes]),
+            bounds=np.array(
+                [
+                    bounds.stroke,
+                    bounds.on_stops,
+                    limits.velocity if bounds.rate is None else bounds.rate,
+                    acceleration,
+                    # Without a limit: the maximum acceleration at the highest frequency of a profile.
+                    2.0 * np.pi * 100.0 * acceleration if jerk is None else jerk,
+                    bounds.length_step,
+                    bounds.rate_step,
+                    bounds.start,
+                    bounds.table_acceleration,
+                    bounds.table_angular_acceleration,
+                ]
+            ),
+            last=np.zeros((3, n)),
+            maximum=np.zeros(size_of(BOUND)),
+            detail=np.zeros(3),
         )
-        self.largest: FloatArray = np.zeros(BOUNDS)
-        """Largest value met of each bound's quantity."""
-        self._frame = frame.values
-        self._places: IntArray = np.array(
-            [n, frame.index["command.lengths"], frame.index["reference"], frame.index["pose"]], dtype=np.int64
-        )
-        self._lengths = np.stack([geometry.neutral_lengths, geometry.strokes])
-        self._last: FloatArray = np.zeros((3, n))
-        self._detail: FloatArray = np.zeros(3)
-        self._period = 0.0
+        self._inspect = entry(inspect, (self._arrays, np.zeros(18), Applies(), 0.0))
 
-    def inspect(self, truth: FloatArray, bits: int, dt: float) -> Number:
-        """Return the first thing that is violated; ``bits`` say what applies, ``dt`` since the last command.
+    def inspect(self, truth: FloatArray, applies: Applies, dt: float) -> str:
+        """Return the name of the first rule that is violated, empty for none; ``dt`` (s) since the last
+        command.
 
         ``truth`` holds the plant's true pose, rates and accelerations (6 each) first.
         """
-        found = inspect(
-            self._frame,
-            truth,
-            self._places,
-            self._lengths,
-            self.bounds,
-            self._last,
-            self.largest,
-            self._detail,
-            bits,
-            dt,
-        )
-        return Number(found) if found else Number.NOTHING
+        found: int = self._inspect(self._arrays, truth, applies, dt)
+        return _RULE_NAMES[found]
 
-    def largest_by_name(self) -> dict[str, float]:
+    def maxima(self) -> dict[str, float]:
         """Return the largest value met of each bounded number, SI."""
-        return dict(zip(_NAMES, self.largest.tolist(), strict=True))
+        return dict(zip(BoundColumns._fields, self._arrays.maximum.tolist(), strict=True))
 
     def describe(self) -> str:
-        """Return place, value and bound of what ``inspect`` has found."""
-        place, value, bound = self._detail
-        return f"number {int(place) + 1}: {value:.6g}, bound {bound:.6g}"
+        """Return position, value and bound of what ``inspect`` has found."""
+        position, value, bound = self._arrays.detail
+        return f"number {int(position) + 1}: {value:.6g}, bound {bound:.6g}"
 
 
 @kernel
-def _exceeds(
-    code: int, place: int, value: float, bound: float, index: int, largest: FloatArray, detail: FloatArray
-) -> int:
-    largest[index] = max(largest[index], value)
-    if value <= bound:
-        return 0
-    detail[0], detail[1], detail[2] = place, value, bound
-    return code
-
-
-@kernel
-def inspect(
-    frame: FloatArray,
-    truth: FloatArray,
-    places: IntArray,
-    lengths: FloatArray,
-    bounds: FloatArray,
-    last: FloatArray,
-    largest: FloatArray,
-    detail: FloatArray,
-    bits: int,
-    dt: float,
-) -> int:
-    """Return the code of the first violation (``Number``), 0 for none, and keep the command.
-
-    ``last`` (3, n) is the command of the cycle before; ``places``: links, then where command, motion and
-    measured pose begin in the frame; ``lengths`` (2, n): neutral lengths and strokes; ``detail`` (3,) takes
-    place, value and bound.
-    """
-    n, at, motion, pose = places[0], places[1], places[2], places[3]
+def inspect(arrays: CheckArrays, truth: FloatArray, applies: Applies, dt: float) -> int:
+    """Return the code of the first violation (``RULE``), 0 for none, and keep the command."""
+    if not (_finite(arrays.command, arrays.detail) and _finite(arrays.reference, arrays.detail)):
+        return RULE.command_finite
+    n = arrays.lengths.shape[1]
     found = 0
-    for k in range(4 * n):
-        if not abs(frame[at + k]) < 1e300:
-            detail[0], detail[1], detail[2] = k, frame[at + k], 1e300
-            return COMMAND_FINITE
-    for k in range(24):
-        if not abs(frame[motion + k]) < 1e300:
-            detail[0], detail[1], detail[2] = k, frame[motion + k], 1e300
-            return COMMAND_FINITE
-    if bits & ENABLED:
-        margin, which = bounds[B_STROKE], B_STROKE
-        if bits & ON_STOPS:
-            margin, which = bounds[B_ON_STOPS], B_ON_STOPS
+    if applies.enabled:
         for i in range(n):
-            length, rate, acceleration = frame[at + i], frame[at + n + i], frame[at + 2 * n + i]
-            value = abs(length - lengths[0, i]) - lengths[1, i]
-            if not found:
-                found = _exceeds(STROKE, i, value, margin, which, largest, detail)
-            if not found:
-                found = _exceeds(RATE, i, abs(rate), bounds[B_RATE], B_RATE, largest, detail)
-            if not found:
-                found = _exceeds(
-                    ACCELERATION,
-                    i,
-                    abs(acceleration),
-                    bounds[B_ACCELERATION],
-                    B_ACCELERATION,
-                    largest,
-                    detail,
-                )
-            if not found and bits & CONTINUES:
-                value = abs(length - last[0, i] - 0.5 * dt * (rate + last[1, i]))
-                found = _exceeds(LENGTH_CONTINUOUS, i, value, bounds[B_LENGTH], B_LENGTH, largest, detail)
-                if not found:
-                    value = abs(rate - last[1, i] - 0.5 * dt * (acceleration + last[2, i]))
-                    found = _exceeds(
-                        RATE_CONTINUOUS, i, value, bounds[B_RATE_STEP], B_RATE_STEP, largest, detail
-                    )
-                if not found:
-                    value = abs(acceleration - last[2, i]) / dt
-                    found = _exceeds(JERK, i, value, bounds[B_JERK], B_JERK, largest, detail)
-            if not found and bits & SKIPPED:
-                value = abs(length - last[0, i])
-                if not value <= dt * bounds[B_RATE] + bounds[B_LENGTH]:
-                    detail[0], detail[1], detail[2] = i, value, dt * bounds[B_RATE]
-                    found = LENGTH_CONTINUOUS
-            if not found and bits & STANDING:
-                moved = abs(length - last[0, i]) if bits & STOOD else 0.0
-                moved = max(moved - BALANCED, 0.0)
-                if not abs(rate) + abs(acceleration) + moved <= 1e-12:
-                    detail[0], detail[1], detail[2] = i, abs(rate) + abs(acceleration) + moved, 1e-12
-                    found = STANDS
-        if not found and bits & FRESH:
-            for k in range(6):
-                value = abs(frame[motion + k] - frame[pose + k])
-                if not found:
-                    found = _exceeds(
-                        STARTS_FROM_MEASURED, k, value, bounds[B_START], B_START, largest, detail
-                    )
-        if not found and bits & QUIET:
-            for k in range(6):
-                index = B_TABLE if k < 3 else B_TABLE_ANGULAR
-                value = abs(truth[12 + k])
-                if not found:
-                    found = _exceeds(TABLE_ACCELERATION, k, value, bounds[index], index, largest, detail)
+            if found == 0:
+                found = _check_actuator(arrays, i, applies, dt)
+        if found == 0:
+            found = _check_table(arrays, truth, applies)
     for i in range(n):
-        last[0, i], last[1, i], last[2, i] = frame[at + i], frame[at + n + i], frame[at + 2 * n + i]
+        for k in range(3):
+            arrays.last[k, i] = arrays.command[k * n + i]
     return found
+
+
+@kernel
+def _finite(numbers: FloatArray, detail: FloatArray) -> bool:
+    for k in range(len(numbers)):
+        if not abs(numbers[k]) < MAX_FINITE:
+            detail[0], detail[1], detail[2] = k, numbers[k], MAX_FINITE
+            return False
+    return True
+
+
+@kernel
+def _check_actuator(arrays: CheckArrays, i: int, applies: Applies, dt: float) -> int:
+    """Return the code of the first violation of an actuator's command."""
+    n = arrays.lengths.shape[1]
+    length, rate, acceleration = arrays.command[i], arrays.command[n + i], arrays.command[2 * n + i]
+    last_length, last_rate, last_acceleration = arrays.last[0, i], arrays.last[1, i], arrays.last[2, i]
+    value = abs(length - arrays.lengths[0, i]) - arrays.lengths[1, i]
+    bound = BOUND.beyond_stroke_on_stops_m if applies.on_stops else BOUND.beyond_stroke_m
+    found = _exceeds(RULE.stroke, i, value, bound, arrays)
+    if found == 0:
+        found = _exceeds(RULE.rate, i, abs(rate), BOUND.rate_m_s, arrays)
+    if found == 0:
+        found = _exceeds(RULE.acceleration, i, abs(acceleration), BOUND.acceleration_m_s2, arrays)
+    if found == 0 and applies.continues:
+        value = abs(length - last_length - 0.5 * dt * (rate + last_rate))
+        found = _exceeds(RULE.length_continuous, i, value, BOUND.length_step_m, arrays)
+        if found == 0:
+            value = abs(rate - last_rate - 0.5 * dt * (acceleration + last_acceleration))
+            found = _exceeds(RULE.rate_continuous, i, value, BOUND.rate_step_m_s, arrays)
+        if found == 0:
+            value = abs(acceleration - last_acceleration) / dt
+            found = _exceeds(RULE.jerk, i, value, BOUND.jerk_m_s3, arrays)
+    if found == 0 and applies.skipped:
+        value, allowed = abs(length - last_length), dt * arrays.bounds[BOUND.rate_m_s]
+        if not value <= allowed + arrays.bounds[BOUND.length_step_m]:
+            found = _violation(RULE.length_continuous, i, value, allowed, arrays.detail)
+    if found == 0 and applies.standing:
+        moved = abs(length - last_length) if applies.stood else 0.0
+        value = abs(rate) + abs(acceleration) + max(moved - BALANCED, 0.0)
+        if not value <= 1e-12:
+            found = _violation(RULE.stands, i, value, 1e-12, arrays.detail)
+    return found
+
+
+@kernel
+def _check_table(arrays: CheckArrays, truth: FloatArray, applies: Applies) -> int:
+    """Return the code of the first violation of the reference and of the true table."""
+    found = 0
+    for k in range(6):
+        if found == 0 and applies.from_measured:
+            value = abs(arrays.reference[k] - arrays.pose[k])
+            found = _exceeds(RULE.starts_from_measured, k, value, BOUND.fresh_start_m, arrays)
+    for k in range(6):
+        if found == 0 and applies.quiet:
+            bound = BOUND.table_acceleration_m_s2 if k < 3 else BOUND.table_angular_acceleration_rad_s2
+            found = _exceeds(RULE.table_acceleration, k, abs(truth[12 + k]), bound, arrays)
+    return found
+
+
+@kernel
+def _exceeds(rule: int, position: int, value: float, bound: int, arrays: CheckArrays) -> int:
+    """Return the rule if the value exceeds its bound, else 0, and keep the maximum."""
+    arrays.maximum[bound] = max(arrays.maximum[bound], value)
+    if value <= arrays.bounds[bound]:
+        return 0
+    return _violation(rule, position, value, arrays.bounds[bound], arrays.detail)
+
+
+@kernel
+def _violation(rule: int, position: int, value: float, bound: float, detail: FloatArray) -> int:
+    detail[0], detail[1], detail[2] = position, value, bound
+    return rule

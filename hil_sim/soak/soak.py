@@ -266,7 +266,7 @@ class Episode:
         tally.faults.update(self.troubles.counts)
         tally.invariants.update(self.invariants.totals())
         tally.invariants["MEMORY"] += 1
-        for name, value in self.invariants.numbers.largest_by_name().items():
+        for name, value in self.invariants.numbers.maxima().items():
             tally.largest[name] = max(tally.largest.get(name, 0.0), value)
 
 

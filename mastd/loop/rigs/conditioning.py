@@ -3,9 +3,9 @@
 One kernel for all rigs, once a cycle. For each channel, n the neutral value and u the newest one given:
 
 - u is clipped to its range, and where that is asked for taken on along its last slope by the delay of its
-  answer, at most by the horizon (``PREDICT``);
-- while the rig is present the channel goes to u: what it was when the rig came fades out over ``RAMP``;
-- when the rig is lost, *hold* keeps the last value, any other policy goes from it to n over ``RAMP``;
+  answer, at most by the horizon (``predict``);
+- while the rig is present the channel goes to u: what it was when the rig came fades out over ``ramp``;
+- when the rig is lost, *hold* keeps the last value, any other policy goes from it to n over ``ramp``;
 - the change per cycle stays below the channel's rate.
 
 A rig is present when it has joined, has given something since, and what it gave is not older than its
@@ -17,38 +17,81 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import entry, kernel
 from mastd.settings.rigs.channels import MAX_RIGS
 from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_WIDTH
 
-LOWEST, HIGHEST, RATE, NEUTRAL, HOLDS = range(5)
-"""Places in the terms of a channel; a rate of infinity limits nothing, ``HOLDS`` is 1 for hold."""
-CHANNEL_TERMS: Final = 5
-CHANNELS, TIMEOUT, PREDICT, RAMP = range(4)
-"""Places in the terms of a rig: number of its channels, then seconds."""
-RIG_TERMS: Final = 4
-SEEN_JOINED, SEEN_COUNT, AGE, PRESENT, SHARE, LAST_STEP, STEP_BEFORE, DELAY, EVER = range(9)
-"""Places in the memory of a rig: which joining and how many values were seen; s since the last values; 1
-while present; share of u in what is given out; steps of the two last values (−1: none); delay in periods; 1
-once it has been present."""
-RIG_MEMORY: Final = 9
+
+class ChannelColumns(NamedTuple):
+    """Parameters of a channel."""
+
+    lowest: Annotated[int, Entry("SI", "")]
+    highest: Annotated[int, Entry("SI", "")]
+    rate: Annotated[int, Entry("SI/s", "limit, infinite for none")]
+    neutral: Annotated[int, Entry("SI", "")]
+    holds: Annotated[int, Entry("1", "1 where the last value is held on loss")]
+
+
+class RigColumns(NamedTuple):
+    """Parameters of a rig."""
+
+    channels: Annotated[int, Entry("1", "number of its channels")]
+    timeout: Annotated[int, Entry("s", "age of the last values from which on it is lost")]
+    predict: Annotated[int, Entry("s", "horizon of the prediction")]
+    ramp: Annotated[int, Entry("s", "time of fading")]
+
+
+class RigMemoryColumns(NamedTuple):
+    """What is kept of a rig from cycle to cycle."""
+
+    joined: Annotated[int, Entry("1", "the joining seen last")]
+    given: Annotated[int, Entry("1", "values seen so far")]
+    age: Annotated[int, Entry("s", "since the last values")]
+    present: Annotated[int, Entry("1", "1 while it is present")]
+    weight: Annotated[int, Entry("1", "of u in the output")]
+    step: Annotated[int, Entry("1", "that the last values answer, -1 for none")]
+    previous_step: Annotated[int, Entry("1", "that the values before answer, -1 for none")]
+    delay: Annotated[int, Entry("periods", "of its answer")]
+    ever: Annotated[int, Entry("1", "1 once it has been present")]
+
+
+CHANNEL: Final = index_table(ChannelColumns)
+CHANNEL_WIDTH: Final = size_of(CHANNEL)
+RIG: Final = index_table(RigColumns)
+RIG_PARAMETERS: Final = size_of(RIG)
+MEMORY: Final = index_table(RigMemoryColumns)
+MEMORY_WIDTH: Final = size_of(MEMORY)
+
+
+class RigArrays(NamedTuple):
+    """Parameters, memory and output of all rigs; a row for each."""
+
+    rigs: FloatArray
+    """(rigs, RIG_PARAMETERS)."""
+    channels: FloatArray
+    """(rigs, MAX_CHANNELS, CHANNEL_WIDTH)."""
+    memory: FloatArray
+    """(rigs, MEMORY_WIDTH)."""
+    newest: FloatArray
+    """The last values and those before (rigs, 2, MAX_CHANNELS), in range."""
+    anchors: FloatArray
+    """Where each channel fades from and to (rigs, MAX_CHANNELS)."""
+    output: FloatArray
+    """(rigs, MAX_CHANNELS)."""
+    record: FloatArray
+    """Of each rig its output, 1 while present, delay."""
 
 
 @kernel
 def condition(
     block: FloatArray,
-    rigs: FloatArray,
-    channels: FloatArray,
-    memory: FloatArray,
-    newest: FloatArray,
-    anchors: FloatArray,
-    out: FloatArray,
-    record: FloatArray,
+    arrays: RigArrays,
     step: float,
     period: float,
     periods: float,
@@ -56,104 +99,126 @@ def condition(
     used: float,
     resting: bool,
 ) -> int:
-    """Take the newest values over, write ``out`` (rigs, MAX_CHANNELS), and return who is there and lost.
+    """Take the newest values over, write output and record, and return which rigs are present and lost.
 
     That is a mask of the rigs that are present, and ``MAX_RIGS`` bits above it of those that are in the mask
-    ``used``, have been present, and are lost. ``record``: of each rig its values, 1 while present, delay.
+    ``used``, have been present, and are lost.
 
-    ``block``: RIG_VALUES. Terms: ``rigs`` (rigs, RIG_TERMS), ``channels`` (rigs, MAX_CHANNELS,
-    CHANNEL_TERMS). Kept from call to call: ``memory`` (rigs, RIG_MEMORY), ``newest`` (rigs, 2,
-    MAX_CHANNELS), ``anchors`` (rigs, MAX_CHANNELS). ``step``: number of the loop's exchange; ``periods``:
-    passed since the last call, each ``period`` s long; ``answers``: mask of the rigs whose answer to ``step``
-    was due in lockstep; ``resting``: the table lies in OFF.
+    ``block``: RIG_VALUES. ``step``: number of the loop's exchange; ``periods``: passed since the last call,
+    each ``period`` s long; ``answers``: mask of the rigs whose answer to ``step`` was due in lockstep;
+    ``resting``: the table lies in OFF.
     """
     passed = period * periods
     due, needed = int(answers), int(used)
-    found, place = 0, 0
-    for r in range(rigs.shape[0]):
-        row = FIRST_RIG + r * RIG_WIDTH
-        own = memory[r]
-        joined, count = block[row + RIG_ROW.joined], block[row + RIG_ROW.given]
-        was, rejoined = own[PRESENT] == 1.0, joined != own[SEEN_JOINED]
-        fresh = joined > 0.0 and count > 0.0 and (rejoined or count != own[SEEN_COUNT])
-        if rejoined:
-            own[LAST_STEP], own[STEP_BEFORE] = -1.0, -1.0
-            own[SEEN_JOINED] = joined
-        own[SEEN_COUNT] = count
-        own[AGE] += passed
-        if fresh:
-            own[AGE] = 0.0
-            own[STEP_BEFORE] = own[LAST_STEP] if was else -1.0
-            own[LAST_STEP] = block[row + RIG_ROW.step]
-            for c in range(int(rigs[r, CHANNELS])):
-                newest[r, 0, c] = newest[r, 1, c]
-                value = block[row + RIG_ROW.values + c]
-                if not math.isfinite(value):
-                    value = newest[r, 0, c]
-                newest[r, 1, c] = min(max(value, channels[r, c, LOWEST]), channels[r, c, HIGHEST])
-        # Who was lost is there again when he gives something new, not when he is no longer waited for.
-        present = joined > 0.0 and count > 0.0 and (was or fresh)
-        if present:
-            in_step = (due >> r) & 1
-            present = own[LAST_STEP] >= step if in_step else own[AGE] <= rigs[r, TIMEOUT]
-        own[DELAY] = step - own[LAST_STEP] if own[LAST_STEP] >= 0.0 else math.nan
-        arrived = present and (rejoined or not was)
-        if arrived:
-            own[SHARE] = 0.0
-        elif was and not present:
-            own[SHARE] = 1.0
-        for c in range(int(rigs[r, CHANNELS])):
-            if arrived:
-                anchors[r, c] = out[r, c]
-            elif was and not present:
-                anchors[r, c] = channels[r, c, NEUTRAL]
-                newest[r, 1, c] = out[r, c]
-        own[PRESENT] = 1.0 if present else 0.0
-        if present:
-            own[EVER] = 1.0
+    found, at = 0, 0
+    for r in range(arrays.rigs.shape[0]):
+        own = arrays.memory[r]
+        _receive(block, arrays, r, step, passed, (due >> r) & 1)
+        if own[MEMORY.present] == 1.0:
+            own[MEMORY.ever] = 1.0
             found |= 1 << r
         elif resting:
-            own[EVER] = 0.0
-        elif (needed >> r) & 1 and own[EVER] == 1.0:
+            own[MEMORY.ever] = 0.0
+        elif (needed >> r) & 1 and own[MEMORY.ever] == 1.0:
             found |= 1 << (r + MAX_RIGS)
-        change = math.inf if rigs[r, RAMP] <= passed else passed / rigs[r, RAMP]
-        own[SHARE] = min(own[SHARE] + change, 1.0) if present else max(own[SHARE] - change, 0.0)
-        if resting:
-            own[SHARE] = 1.0 if present else 0.0
-        ahead, span = 0.0, own[LAST_STEP] - own[STEP_BEFORE]
-        if present and own[STEP_BEFORE] >= 0.0 and span > 0.0:
-            ahead = min(own[DELAY], rigs[r, PREDICT] / period) / span
-        for c in range(int(rigs[r, CHANNELS])):
-            value = newest[r, 1, c]
-            if ahead > 0.0:
-                value += ahead * (value - newest[r, 0, c])
-                value = min(max(value, channels[r, c, LOWEST]), channels[r, c, HIGHEST])
-            share = own[SHARE]
-            if not present and channels[r, c, HOLDS] == 1.0:
-                share = 1.0
-            if share < 1.0:
-                value = anchors[r, c] + share * (value - anchors[r, c])
-            most = channels[r, c, RATE] * passed
-            if not resting and math.isfinite(most):
-                value = min(max(value, out[r, c] - most), out[r, c] + most)
-            out[r, c] = value
-            record[place] = value
-            place += 1
-        record[place], record[place + 1] = own[PRESENT], own[DELAY]
-        place += 2
+        _output(arrays, r, passed, period, resting)
+        for c in range(int(arrays.rigs[r, RIG.channels])):
+            arrays.record[at] = arrays.output[r, c]
+            at += 1
+        arrays.record[at], arrays.record[at + 1] = own[MEMORY.present], own[MEMORY.delay]
+        at += 2
     return found
 
 
-def memory_of(channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return memory, newest values, anchors and output for ``condition``, before anything has come.
+@kernel
+def _receive(block: FloatArray, arrays: RigArrays, r: int, step: float, passed: float, in_step: int) -> None:
+    """Take the newest values of a rig over, and note whether it is present and where it fades from."""
+    own, newest = arrays.memory[r], arrays.newest[r]
+    row = FIRST_RIG + r * RIG_WIDTH
+    joined, count = block[row + RIG_ROW.joined], block[row + RIG_ROW.given]
+    was, rejoined = own[MEMORY.present] == 1.0, joined != own[MEMORY.joined]
+    updated = joined > 0.0 and count > 0.0 and (rejoined or count != own[MEMORY.given])
+    if rejoined:
+        own[MEMORY.step], own[MEMORY.previous_step] = -1.0, -1.0
+        own[MEMORY.joined] = joined
+    own[MEMORY.given] = count
+    own[MEMORY.age] += passed
+    if updated:
+        own[MEMORY.age] = 0.0
+        own[MEMORY.previous_step] = own[MEMORY.step] if was else -1.0
+        own[MEMORY.step] = block[row + RIG_ROW.step]
+        for c in range(int(arrays.rigs[r, RIG.channels])):
+            newest[0, c] = newest[1, c]
+            value = block[row + RIG_ROW.values + c]
+            if not math.isfinite(value):
+                value = newest[0, c]
+            newest[1, c] = _in_range(value, arrays.channels[r, c])
+    # Who was lost is there again when he gives something new, not when he is no longer waited for.
+    present = joined > 0.0 and count > 0.0 and (was or updated)
+    if present:
+        present = own[MEMORY.step] >= step if in_step else own[MEMORY.age] <= arrays.rigs[r, RIG.timeout]
+    own[MEMORY.delay] = step - own[MEMORY.step] if own[MEMORY.step] >= 0.0 else math.nan
+    arrived, left = present and (rejoined or not was), was and not present
+    if arrived:
+        own[MEMORY.weight] = 0.0
+    elif left:
+        own[MEMORY.weight] = 1.0
+    for c in range(int(arrays.rigs[r, RIG.channels])):
+        if arrived:
+            arrays.anchors[r, c] = arrays.output[r, c]
+        elif left:
+            arrays.anchors[r, c] = arrays.channels[r, c, CHANNEL.neutral]
+            newest[1, c] = arrays.output[r, c]
+    own[MEMORY.present] = 1.0 if present else 0.0
 
-    ``channels``: terms of all channels (rigs, MAX_CHANNELS, CHANNEL_TERMS); each is neutral at first.
+
+@kernel
+def _output(arrays: RigArrays, r: int, passed: float, period: float, resting: bool) -> None:
+    """Write the output of a rig: its last values predicted, faded and limited in rate."""
+    own, newest = arrays.memory[r], arrays.newest[r]
+    present, ramp = own[MEMORY.present] == 1.0, arrays.rigs[r, RIG.ramp]
+    change = math.inf if ramp <= passed else passed / ramp
+    faded = min(own[MEMORY.weight] + change, 1.0) if present else max(own[MEMORY.weight] - change, 0.0)
+    if resting:
+        faded = 1.0 if present else 0.0
+    own[MEMORY.weight] = faded
+    ahead, span = 0.0, own[MEMORY.step] - own[MEMORY.previous_step]
+    if present and own[MEMORY.previous_step] >= 0.0 and span > 0.0:
+        ahead = min(own[MEMORY.delay], arrays.rigs[r, RIG.predict] / period) / span
+    for c in range(int(arrays.rigs[r, RIG.channels])):
+        channel, before = arrays.channels[r, c], arrays.output[r, c]
+        value = newest[1, c]
+        if ahead > 0.0:
+            value += ahead * (value - newest[0, c])
+            value = _in_range(value, channel)
+        weight = 1.0 if not present and channel[CHANNEL.holds] == 1.0 else faded
+        if weight < 1.0:
+            value = arrays.anchors[r, c] + weight * (value - arrays.anchors[r, c])
+        max_change = channel[CHANNEL.rate] * passed
+        if not resting and math.isfinite(max_change):
+            value = min(max(value, before - max_change), before + max_change)
+        arrays.output[r, c] = value
+
+
+@kernel
+def _in_range(value: float, channel: FloatArray) -> float:
+    """Return the value clipped to the channel's range."""
+    lowest: float = channel[CHANNEL.lowest]
+    highest: float = channel[CHANNEL.highest]
+    return min(max(value, lowest), highest)
+
+
+def rig_arrays(rigs: FloatArray, channels: FloatArray, record: FloatArray) -> RigArrays:
+    """Return the arrays of ``condition`` before anything has come: each channel is neutral.
+
+    ``rigs``, ``channels``: the parameters, see ``RigArrays``; ``record``: where the record is written.
     """
-    memory = np.zeros((len(channels), RIG_MEMORY))
-    memory[:, [LAST_STEP, STEP_BEFORE]] = -1.0
-    memory[:, DELAY] = np.nan
-    neutral = channels[:, :, NEUTRAL]
-    return memory, np.stack((neutral, neutral), axis=1), neutral.copy(), neutral.copy()
+    memory = np.zeros((len(channels), MEMORY_WIDTH))
+    memory[:, [MEMORY.step, MEMORY.previous_step]] = -1.0
+    memory[:, MEMORY.delay] = np.nan
+    neutral = channels[:, :, CHANNEL.neutral]
+    newest = np.stack((neutral, neutral), axis=1)
+    return RigArrays(rigs, channels, memory, newest, neutral.copy(), neutral.copy(), record)
 
 
 assert 2 * MAX_RIGS <= 52, "masks of the rigs are whole numbers in a float64"

@@ -1,8 +1,9 @@
 """The loop's end of the rigs: shows them the motion, takes what they give, and says which ones are lost.
 
 ``exchange`` comes after the sensing. In free-run it never waits: it shows the frame, and takes what lies in
-the block. In lockstep it waits for the answers of the rigs that the loaded profile uses, ``PATIENCE_S`` at
-most; who has not answered until then is lost, and is not waited for again until it gives something new.
+the block. In lockstep it waits for the answers of the rigs that the loaded profile uses, for no longer than
+``PATIENCE_S``; who has not answered until then is lost, and is not waited for again until it gives something
+new.
 
 Where the settings name no rigs there is nothing of all this.
 """
@@ -16,28 +17,19 @@ from typing import Final
 
 import numpy as np
 
+from mastd.arrays import FloatArray
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing import Sensing
 from mastd.loop.rigs.bound_rig import BoundRig
 from mastd.loop.rigs.conditioning import (
-    AGE,
-    CHANNEL_TERMS,
-    CHANNELS,
-    EVER,
-    HIGHEST,
-    HOLDS,
-    LOWEST,
-    NEUTRAL,
-    PREDICT,
-    PRESENT,
-    RAMP,
-    RATE,
-    RIG_TERMS,
-    SEEN_COUNT,
-    TIMEOUT,
+    CHANNEL,
+    CHANNEL_WIDTH,
+    MEMORY,
+    RIG,
+    RIG_PARAMETERS,
     compiled,
     condition,
-    memory_of,
+    rig_arrays,
 )
 from mastd.record.channels import Channel
 from mastd.safety.faults import Action, Code, Report
@@ -89,38 +81,30 @@ class LoopRigs:
 
     def __init__(self, settings: RigsSettings, frame: Frame, sensing: Sensing, period: float) -> None:
         count = len(settings.rigs)
-        self._rigs = np.zeros((count, RIG_TERMS))
-        self._channels = np.zeros((count, MAX_CHANNELS, CHANNEL_TERMS))
+        parameters = np.zeros((count, RIG_PARAMETERS))
+        channel_parameters = np.zeros((count, MAX_CHANNELS, CHANNEL_WIDTH))
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
             # A vehicle's forces fade in the loop, to and from the weight that stands in for them.
             ramp = 0.0 if rig.kind == VEHICLE else rig.ramp
-            terms = (len(channels), rig.timeout, rig.predict, ramp)
-            self._rigs[r, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = terms
+            parameters[r, RIG.channels], parameters[r, RIG.timeout] = len(channels), rig.timeout
+            parameters[r, RIG.predict], parameters[r, RIG.ramp] = rig.predict, ramp
             for c, channel in enumerate(channels):
-                self._channels[r, c] = _terms(channel)
-        self._memory, self._newest, self._anchors, self._out = memory_of(self._channels)
+                _set_parameters(channel_parameters[r, c], channel)
+        self._arrays = rig_arrays(parameters, channel_parameters, frame.rigs)
+        self._memory = self._arrays.memory
         self._actions: list[Action] = []
         bound: dict[str, BoundRig] = {}
         for r, rig in enumerate(settings.rigs):
             channels = rig.all_channels()
             names = tuple(channel.name for channel in channels)
-            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, self._out[r, : len(channels)])
+            bound[rig.name] = BoundRig(r, rig.name, rig.kind, names, self._arrays.output[r, : len(channels)])
             self._actions.append(max(_ACTIONS[channel.on_loss] for channel in channels))
         self.bound: Mapping[str, BoundRig] = bound
         self._all = tuple(bound.values())
         self._frame = frame
         self._sensing = sensing
         self._period = period
-        self._kept = (
-            self._rigs,
-            self._channels,
-            self._memory,
-            self._newest,
-            self._anchors,
-            self._out,
-            frame.rigs,
-        )
         self._link: RigLink | None = None
         self._rows = np.zeros((0, RIG_WIDTH))
         """What each rig gives, as a view of the block that the gateway writes."""
@@ -134,7 +118,7 @@ class LoopRigs:
         self._condition: Callable[..., int] = condition
         if count:  # compiled before the loop begins
             block = np.zeros(RIG_VALUES.size)
-            arguments = (block, *self._kept, 0.0, period, 1.0, 0.0, 0.0, True)
+            arguments = (block, self._arrays, 0.0, period, 1.0, 0.0, 0.0, True)
             self._condition = compiled(arguments)
             self._condition(*arguments)
         self._silent = 0
@@ -153,7 +137,7 @@ class LoopRigs:
         """Learn which rigs the loaded profile uses; what was lost before is forgotten."""
         self._names = names
         self._used = sum(1 << self.bound[name].index for name in names if name in self.bound)
-        self._memory[:, EVER] = self._memory[:, PRESENT]
+        self._memory[:, MEMORY.ever] = self._memory[:, MEMORY.present]
 
     def absent(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of ``names`` that have not joined; for before the loop begins."""
@@ -193,7 +177,7 @@ class LoopRigs:
                 self._await(link, asked)
         found = self._condition(
             link.values.values,
-            *self._kept,
+            self._arrays,
             self._number,
             self._period,
             1.0 + skipped,
@@ -201,7 +185,7 @@ class LoopRigs:
             float(self._used),
             state is State.OFF,
         )
-        return self._look(found)
+        return self._report(found)
 
     def _asked(self) -> int:
         """Return the mask of the rigs that lockstep waits for."""
@@ -209,7 +193,7 @@ class LoopRigs:
         for rig in self._all:
             bit = 1 << rig.index
             row = self._rows[rig.index]
-            if self._silent & bit and row[RIG_ROW.given] != self._memory[rig.index, SEEN_COUNT]:
+            if self._silent & bit and row[RIG_ROW.given] != self._memory[rig.index, MEMORY.given]:
                 self._silent &= ~bit
             if (
                 self._used & bit
@@ -234,7 +218,7 @@ class LoopRigs:
         values[FRAME_HEAD_SIZE:] = self._frame.values
         link.frame.publish()
         if self._lockstep:
-            link.shown.set()  # in free-run the gateway knows when to look, and waking it would cost the cycle
+            link.shown.set()  # in free-run the gateway knows when to read, and waking it would cost the cycle
 
     def _await(self, link: RigLink, asked: int) -> None:
         """Wait until every rig asked has answered, has left, or the patience is over."""
@@ -250,8 +234,8 @@ class LoopRigs:
                     waiting &= ~(1 << rig.index)
         self._silent |= waiting
 
-    def _look(self, found: int) -> list[Report]:
-        """Tell who is there, and report who is lost: masks as ``condition`` returns them."""
+    def _report(self, found: int) -> list[Report]:
+        """Note who is present, and return reports of who is lost: masks as ``condition`` returns them."""
         present, lost = found & _ALL, found >> MAX_RIGS
         if present != self._present:
             self._present = present
@@ -271,12 +255,10 @@ class LoopRigs:
             return "disconnected, or no heartbeat"
         if self._silent >> index & 1:
             return f"no answer within {PATIENCE_S:g} s"
-        return f"no new values for {self._memory[index, AGE]:.3g} s"
+        return f"no new values for {self._memory[index, MEMORY.age]:.3g} s"
 
 
-def _terms(channel: RigChannel) -> tuple[float, ...]:
-    terms = [0.0] * CHANNEL_TERMS
-    terms[LOWEST], terms[HIGHEST] = channel.lowest, channel.highest
-    terms[RATE] = math.inf if channel.rate_limit is None else channel.rate_limit
-    terms[NEUTRAL], terms[HOLDS] = channel.neutral, float(channel.on_loss == "hold")
-    return tuple(terms)
+def _set_parameters(row: FloatArray, channel: RigChannel) -> None:
+    row[CHANNEL.lowest], row[CHANNEL.highest] = channel.lowest, channel.highest
+    row[CHANNEL.rate] = math.inf if channel.rate_limit is None else channel.rate_limit
+    row[CHANNEL.neutral], row[CHANNEL.holds] = channel.neutral, channel.on_loss == "hold"

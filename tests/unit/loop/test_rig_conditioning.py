@@ -14,21 +14,13 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.loop.rigs.conditioning import (
-    CHANNEL_TERMS,
-    CHANNELS,
-    DELAY,
-    HIGHEST,
-    HOLDS,
-    LOWEST,
-    NEUTRAL,
-    PREDICT,
-    PRESENT,
-    RAMP,
-    RATE,
-    RIG_TERMS,
-    TIMEOUT,
+    CHANNEL,
+    CHANNEL_WIDTH,
+    MEMORY,
+    RIG,
+    RIG_PARAMETERS,
     condition,
-    memory_of,
+    rig_arrays,
 )
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
 from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_VALUES, RIG_WIDTH
@@ -60,19 +52,14 @@ class Conditioned:
 
     def __post_init__(self) -> None:
         terms = TIGHT | self.terms
-        self.rigs = np.zeros((1, RIG_TERMS))
-        self.rigs[0, [CHANNELS, TIMEOUT, PREDICT, RAMP]] = (
-            self.channels,
-            self.timeout,
-            self.predict,
-            self.ramp,
-        )
-        self.table = np.zeros((1, MAX_CHANNELS, CHANNEL_TERMS))
-        places = {LOWEST: "lowest", HIGHEST: "highest", RATE: "rate", NEUTRAL: "neutral", HOLDS: "holds"}
-        for place, name in places.items():
-            self.table[0, :, place] = terms[name]
-        self.memory, self.newest, self.anchors, self.out = memory_of(self.table)
-        self.record = np.zeros(self.channels + 2)
+        rigs = np.zeros((1, RIG_PARAMETERS))
+        rigs[0, RIG.channels], rigs[0, RIG.timeout] = self.channels, self.timeout
+        rigs[0, RIG.predict], rigs[0, RIG.ramp] = self.predict, self.ramp
+        table = np.zeros((1, MAX_CHANNELS, CHANNEL_WIDTH))
+        for name, value in terms.items():
+            table[0, :, getattr(CHANNEL, name)] = value
+        self.arrays = rig_arrays(rigs, table, np.zeros(self.channels + 2))
+        self.memory, self.out = self.arrays.memory, self.arrays.output
         self.found = 0
         self.block = np.zeros(RIG_VALUES.size)
         self.row: FloatArray = self.block[FIRST_RIG : FIRST_RIG + RIG_WIDTH]
@@ -92,13 +79,7 @@ class Conditioned:
         self.step += 1.0
         self.found = condition(
             self.block,
-            self.rigs,
-            self.table,
-            self.memory,
-            self.newest,
-            self.anchors,
-            self.out,
-            self.record,
+            self.arrays,
             self.step,
             PERIOD,
             float(periods),
@@ -106,9 +87,10 @@ class Conditioned:
             1.0,
             resting,
         )
-        assert self.record[:-2].tolist() == self.out[0, : self.channels].tolist()
-        assert self.record[-2] == self.memory[0, PRESENT]
-        assert np.array_equal(self.record[-1], self.memory[0, DELAY], equal_nan=True)
+        record = self.arrays.record
+        assert record[:-2].tolist() == self.out[0, : self.channels].tolist()
+        assert record[-2] == self.memory[0, MEMORY.present]
+        assert np.array_equal(record[-1], self.memory[0, MEMORY.delay], equal_nan=True)
         return float(self.out[0, 0])
 
     def cycles(self, count: int, **how: Any) -> list[float]:
@@ -120,7 +102,7 @@ class Conditioned:
 
     @property
     def present(self) -> bool:
-        return bool(self.memory[0, PRESENT] == 1.0)
+        return bool(self.memory[0, MEMORY.present] == 1.0)
 
 
 def joined(value: float, **terms: Any) -> Conditioned:
@@ -277,7 +259,7 @@ def test_values_that_answer_no_motion_count_as_given() -> None:
     rig.give(1.5, step=-1.0)
     assert rig.cycle() == 1.5
     assert rig.present
-    assert math.isnan(rig.memory[0, DELAY])
+    assert math.isnan(rig.memory[0, MEMORY.delay])
 
 
 @pytest.mark.parametrize("holds", [0.0, 1.0])
@@ -307,7 +289,7 @@ def test_prediction_is_exact_for_a_line(slope: float, start: float, every: int, 
         found = rig.cycle()
         if step > delay + 3 * every:
             assert found == pytest.approx(start + slope * step, abs=1e-12)
-            assert rig.memory[0, DELAY] == delay + answered % every
+            assert rig.memory[0, MEMORY.delay] == delay + answered % every
 
 
 def test_prediction_goes_no_further_than_its_horizon_and_the_range() -> None:
@@ -370,7 +352,7 @@ def test_in_lockstep_only_the_answer_to_this_step_is_in_time() -> None:
         rig.give(value, step=rig.step + 1.0)
         assert rig.cycle(due=True) == value
         assert rig.present
-        assert rig.memory[0, DELAY] == 0.0
+        assert rig.memory[0, MEMORY.delay] == 0.0
     rig.cycle(due=True)
     assert not rig.present
     rig.give(0.3, step=rig.step)
@@ -397,20 +379,19 @@ def test_who_was_lost_in_lockstep_is_not_back_because_nobody_waits_for_it() -> N
 
 
 def test_several_rigs_do_not_touch_each_other() -> None:
-    rigs, block = np.zeros((2, RIG_TERMS)), np.zeros(RIG_VALUES.size)
-    table = np.zeros((2, MAX_CHANNELS, CHANNEL_TERMS))
-    memory, newest, anchors, out = memory_of(table)
-    rigs[:, CHANNELS], rigs[:, TIMEOUT] = (2, MAX_CHANNELS), 1.0
-    table[:, :, [LOWEST, HIGHEST, RATE]] = -1e3, 1e3, math.inf
+    rigs, block = np.zeros((2, RIG_PARAMETERS)), np.zeros(RIG_VALUES.size)
+    table = np.zeros((2, MAX_CHANNELS, CHANNEL_WIDTH))
+    rigs[:, RIG.channels], rigs[:, RIG.timeout] = (2, MAX_CHANNELS), 1.0
+    table[:, :, CHANNEL.lowest], table[:, :, CHANNEL.highest] = -1e3, 1e3
+    table[:, :, CHANNEL.rate] = math.inf
+    record = np.zeros(2 + MAX_CHANNELS + 4)
+    arrays = rig_arrays(rigs, table, record)
     rows = block[FIRST_RIG:].reshape(-1, RIG_WIDTH)
     rows[:2, [RIG_ROW.joined, RIG_ROW.given, RIG_ROW.step]] = 1.0
     rows[0, RIG_ROW.values :], rows[1, RIG_ROW.values :] = 7.0, np.arange(MAX_CHANNELS)
-    record = np.zeros(2 + MAX_CHANNELS + 4)
-    found = condition(
-        block, rigs, table, memory, newest, anchors, out, record, 1.0, PERIOD, 1.0, 0.0, 0.0, False
-    )
+    found = condition(block, arrays, 1.0, PERIOD, 1.0, 0.0, 0.0, False)
     assert found == 0b11
     assert record[:4].tolist() == [7.0, 7.0, 1.0, 0.0]
     assert record[4:].tolist() == [*range(MAX_CHANNELS), 1.0, 0.0]
-    assert out[0].tolist() == [7.0, 7.0, *[0.0] * (MAX_CHANNELS - 2)], "only the channels it has"
-    assert out[1].tolist() == list(range(MAX_CHANNELS))
+    assert arrays.output[0].tolist() == [7.0, 7.0, *[0.0] * (MAX_CHANNELS - 2)], "only the channels it has"
+    assert arrays.output[1].tolist() == list(range(MAX_CHANNELS))
