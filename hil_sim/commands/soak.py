@@ -83,7 +83,7 @@ def document(result: SoakResult) -> dict[str, object]:
         },
         "states": dict(sorted(tally.states.items())),
         "invariants": dict(tally.invariants),
-        "largest": tally.largest,
+        "largest": tally.maxima,
         "memory_mib": tally.memory[-1][1] if tally.memory else None,
         "memory_slope_mib_per_h": result.memory_slope,
         "digest": result.digest,
@@ -117,7 +117,7 @@ def text(result: SoakResult) -> str:
         + ", ".join(f"{verb} {tally.accepted[verb]}+{tally.refused[verb]}" for verb in verbs)
         + " (accepted + refused)",
         f"invariants   {sum(tally.invariants.values())} checks: {_listed(tally.invariants)}",
-        f"largest      {', '.join(f'{name} {value:.3g}' for name, value in tally.largest.items())}",
+        f"largest      {', '.join(f'{name} {value:.3g}' for name, value in tally.maxima.items())}",
         f"memory       {tally.memory[-1][1]:.0f} MiB, {result.memory_slope:+.1f} MiB per simulated hour"
         if tally.memory
         else "memory       not measured",

@@ -1,11 +1,11 @@
 """``hil-sim rig damper``: the ECU of semi-active dampers, by the skyhook law.
 
 It reads the travel of the wheels and the vertical acceleration of the chassis, as the sensors of an ECU tell
-them, and gives a force in each damper of its place. A damper between the chassis and a hook in the sky would
-give −c_sky v, v the chassis' own speed upwards. A real one can only take energy out: with the speed ẋ at
-which it becomes longer, its force F (pushing apart positive) must have F ẋ ≤ 0, and its valve closes so far
-and no further, |F| ≤ c_max |ẋ| (D. Karnopp, M. J. Crosby, R. A. Harwood, Vibration control using semi-active
-force generators, 1974):
+them, and gives a force in each damper that it has a channel for. A damper between the chassis and a hook in
+the sky would give −c_sky v, v the chassis' own speed upwards. A real one can only take energy out: with the
+speed ẋ at which it becomes longer, its force F (pushing apart positive) must have F ẋ ≤ 0, and its valve
+closes so far and no further, |F| ≤ c_max |ẋ| (D. Karnopp, M. J. Crosby, R. A. Harwood, Vibration control
+using semi-active force generators, 1974):
 
     F = −sign(v) min(c_sky |v|, c_max |ẋ|) where v ẋ > 0, else 0
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHANNEL: Final = "damper_force."
 WHEELS: Final = tuple(f"{axle}{side}" for axle in ("f", "r", "3", "4", "5", "6", "7", "8") for side in "lr")
-"""All that there may be; what the place gives is only known once it is there."""
+"""All that there may be; which ones it has a channel for is known once it has joined."""
 READS: Final = ("vehicle.acceleration.z", *(f"vehicle.travel.{wheel}" for wheel in WHEELS))
 HIGH_PASS: Final = 2.0 * math.pi * 0.2
 """rad/s: what is slower is an offset of the sensor."""
@@ -34,14 +34,14 @@ TRAVEL_FILTER: Final = 2.0 * math.pi * 60.0
 
 
 class Skyhook:
-    """The law, for wheels in the order of the place's channels."""
+    """The law, for wheels in the order of the rig's channels."""
 
-    def __init__(self, wheels: int, sky: float, most: float) -> None:
-        """``sky``: damping to the sky, ``most``: of a closed valve; N s/m."""
+    def __init__(self, wheels: int, sky: float, valve: float) -> None:
+        """``sky``: damping to the sky, ``valve``: of a closed valve; N s/m."""
         self.forces = [0.0] * wheels
         self.speed = 0.0
         """Of the chassis upwards, m/s."""
-        self._sky, self._most = sky, most
+        self._sky, self._valve = sky, valve
         self._offset = 0.0
         self._rates = [0.0] * wheels
         self._last: tuple[float, Sequence[float]] | None = None
@@ -60,16 +60,16 @@ class Skyhook:
         kept = math.exp(-HIGH_PASS * step)
         self._offset = kept * self._offset + (1.0 - kept) * acceleration
         self.speed = kept * self.speed + step * (acceleration - self._offset)
-        share = 1.0 - math.exp(-TRAVEL_FILTER * step)
+        weight = 1.0 - math.exp(-TRAVEL_FILTER * step)
         for k, (now, before) in enumerate(zip(travels, last[1], strict=True)):
-            self._rates[k] += share * ((before - now) / step - self._rates[k])
+            self._rates[k] += weight * ((before - now) / step - self._rates[k])
             self.forces[k] = self._force(self.speed, self._rates[k])
         return self.forces
 
     def _force(self, speed: float, extension: float) -> float:
         if speed * extension <= 0.0:
             return 0.0
-        return -math.copysign(min(self._sky * abs(speed), self._most * abs(extension)), speed)
+        return -math.copysign(min(self._sky * abs(speed), self._valve * abs(extension)), speed)
 
 
 class DamperEcu:
@@ -78,11 +78,11 @@ class DamperEcu:
     def __init__(self, wheels: Sequence[str], law: Skyhook, reads: Sequence[str] = READS) -> None:
         self._wheels = wheels
         self._law = law
-        self._places = [reads.index(name) for name in (READS[0], *(f"vehicle.travel.{w}" for w in wheels))]
+        self._columns = [reads.index(name) for name in (READS[0], *(f"vehicle.travel.{w}" for w in wheels))]
 
     def answer(self, motion: MotionSeen) -> list[float]:
         """Return the forces."""
-        acceleration, *travels = motion.values[self._places].tolist()
+        acceleration, *travels = motion.values[self._columns].tolist()
         return self._law.step(motion.time, acceleration, travels)
 
     def line(self) -> str:
@@ -98,11 +98,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "damper",
         help="ECU of semi-active dampers (skyhook)",
-        description="ECU of semi-active dampers, by the skyhook law: a force for each damper_force.WHEEL of "
-        "its place.",
+        description="ECU of semi-active dampers, by the skyhook law: a force for each damper_force.WHEEL "
+        "among its channels.",
     )
     parser.add_argument("--sky", metavar="DAMPING", default="2500 N s/m", help="to the sky (2500 N s/m)")
-    parser.add_argument("--most", metavar="DAMPING", default="4000 N s/m", help="at most (4000 N s/m)")
+    parser.add_argument(
+        "--most", metavar="DAMPING", default="4000 N s/m", help="of a closed valve (4000 N s/m)"
+    )
     add_options(parser, "damper_ecu")
     parser.set_defaults(run=run)
 
@@ -114,10 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.units import DAMPING
 
     sky = quantity("--sky", arguments.sky, DAMPING)
-    most = quantity("--most", arguments.most, DAMPING)
+    valve = quantity("--most", arguments.most, DAMPING)
 
     def law(rig: RigClient) -> DamperEcu:
         names = channels_of(rig, lambda name: name.removeprefix(CHANNEL) in WHEELS, f"{CHANNEL}WHEEL")
-        return DamperEcu([name.removeprefix(CHANNEL) for name in names], Skyhook(len(names), sky, most))
+        return DamperEcu([name.removeprefix(CHANNEL) for name in names], Skyhook(len(names), sky, valve))
 
     return serve(arguments, SIGNALS, READS, law)

@@ -1,6 +1,6 @@
 """``hil-sim rig driver``: what a driver does: a script, a course that is followed, a keyboard, a gamepad.
 
-Its place may have any of steering, throttle, brake, clutch and gear. Scripts and courses go by the time of
+Its channels may be any of steering, throttle, brake, clutch and gear. Scripts and courses go by the time of
 the profile, which stands on hold.
 """
 
@@ -56,8 +56,8 @@ class Script:
             row = rows[-1][1:]
         else:
             first, last = rows[later - 1], rows[later]
-            share = (time - first[0]) / (last[0] - first[0])
-            row = [a + share * (b - a) for a, b in zip(first[1:], last[1:], strict=True)]
+            ratio = (time - first[0]) / (last[0] - first[0])
+            row = [a + ratio * (b - a) for a, b in zip(first[1:], last[1:], strict=True)]
         return (row[0], row[1], row[2], 0.0, CAR_CHOOSES)
 
 
@@ -94,11 +94,11 @@ def _yaml_rows(path: Path) -> list[list[float]]:
 
 
 class Driving:
-    """Somebody at the channels of the place."""
+    """Somebody who gives the rig's channels."""
 
     def __init__(self, hands: Hands, channels: Sequence[str], period: float) -> None:
         self._hands = hands
-        self._places = [CHANNELS.index(name) for name in channels]
+        self._indices = [CHANNELS.index(name) for name in channels]
         self._period = period
         self._row: Row = (0.0, 0.0, 0.0, 0.0, CAR_CHOOSES)
 
@@ -106,7 +106,7 @@ class Driving:
         """Return what is done."""
         played, speed, yaw, yaw_rate = motion.values.tolist()
         self._row = self._hands.drive(profile_time(motion, played, self._period), speed, yaw, yaw_rate)
-        return [self._row[place] for place in self._places]
+        return [self._row[index] for index in self._indices]
 
     def line(self) -> str:
         """Return what is done."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREVIEW: Final = 0.6
 """s."""
 MIN_AHEAD: Final = 3.0
-"""m that are looked ahead at least."""
+"""m: minimum distance of the preview."""
 MIN_SPEED: Final = 2.0
 """m/s above which steering is learnt from."""
 MIN_YAW_RATE: Final = 0.05

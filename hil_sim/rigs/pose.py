@@ -1,8 +1,8 @@
 """``hil-sim rig pose``: where the table is to go, from sines, sweeps, or a file.
 
 The motion begins from neutral while a profile plays, within ``FADE`` seconds; its time is the profile's and
-stands on hold. Where the place has rates and accelerations they are the exact derivatives of the pose, by the
-plant's time.
+stands on hold. Where the channels hold rates and accelerations they are the exact derivatives of the pose, by
+the plant's time.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def faded(law: Law, time: float) -> tuple[float, float, float]:
 
 
 class PoseSource:
-    """The laws of some axes on the table; ``channels``: of the place."""
+    """The laws of some axes on the table; ``channels``: of the rig."""
 
     def __init__(self, laws: dict[str, Sequence[Law]], channels: Sequence[str], period: float) -> None:
         self._laws = laws
-        self._places = [
+        self._orders = [
             (("pose", "rate", "acceleration").index(c.split(".")[0]), c.split(".")[1]) for c in channels
         ]
         self._period = period
@@ -120,7 +120,7 @@ class PoseSource:
         """Return the pose, and its derivatives where they are asked for, for the next step."""
         time = profile_time(motion, float(motion.values[0]), self._period)
         self._now = {axis: self._sum(laws, time, motion.speed) for axis, laws in self._laws.items()}
-        return [self._now[axis][order] if axis in self._now else 0.0 for order, axis in self._places]
+        return [self._now[axis][order] if axis in self._now else 0.0 for order, axis in self._orders]
 
     def line(self) -> str:
         """Return where the table is to be."""

@@ -1,4 +1,4 @@
-"""What the example rigs share: options, the place at the table, the loop that answers, a terminal's line.
+"""What the example rigs share: options, joining, the loop that answers, a terminal's line.
 
 A rig is a *law*: it is shown a motion and answers with its values. ``serve`` does the rest.
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from mastd.wire.rigs.client_session import MotionSeen
 
 WAIT_S: Final = 0.2
-"""s without motion after which is looked whether to end."""
+"""s without motion after which it checks whether to end."""
 REDRAW_S: Final = 0.1
 ON_PROFILE: Final = ("RUNNING", "HOLD", "STOPPING")
 """States in which a profile's time is shown."""
 
 
 class LawError(MastdError):
-    """A rig's own computation has failed; its place is given back, and the table treats it as lost."""
+    """A rig's own computation has failed; it leaves, and the table treats it as lost."""
 
     exit_code = 1
 
@@ -48,7 +48,7 @@ class Law(Protocol):
 
 
 def add_options(parser: argparse.ArgumentParser, name: str | None) -> None:
-    """Add what every rig has; ``name``: usual name of its place, None where it follows from other options."""
+    """Add what every rig has; ``name``: its usual name, None where it follows from other options."""
     add = parser.add_argument
     add("--name", default=name, metavar="RIG", help=f"its name in the daemon's rigs file ({name or 'RIG'})")
     add("--address", metavar="ADDR", help="rigs' socket of the daemon (the one on this machine)")
@@ -68,7 +68,7 @@ def serve(
 ) -> int:
     """Join, answer every motion, and leave on SIGTERM, Ctrl-C, at the end of the duration or when ``done``.
 
-    ``law`` is asked for what to compute once the place is there; what takes long is made before. Returns 0
+    ``law`` is asked for what to compute once the rig has joined; what takes long is made before. Returns 0
     when it has left or the daemon has ended, 2 when the daemon is gone without a word. Raises LawError for
     values that are not finite, and what ``RigClient.join`` raises.
     """
@@ -80,7 +80,7 @@ def serve(
     try:
         with interrupting():
             joined = _join(arguments, kind, reads)
-    except KeyboardInterrupt:  # told to end before there was a place
+    except KeyboardInterrupt:  # told to end before it had joined
         return 0
     with joined as rig:
         own = law(rig)
@@ -121,7 +121,7 @@ def interrupting() -> Iterator[None]:
 
 
 class Screen:
-    """One line, drawn again ten times a second; nothing where nobody looks."""
+    """One line, drawn again ten times a second; nothing where standard output is no terminal."""
 
     def __init__(self, title: str) -> None:
         self._shown = sys.stdout.isatty()
@@ -166,13 +166,13 @@ class PlantSteps:
 
 
 def channels_of(rig: RigClient, known: Callable[[str], bool], gives: str) -> list[str]:
-    """Return the channels of the place; raise UsageError if there are some that this rig does not know."""
+    """Return the channels of the rig; raise UsageError if there are some that this rig does not know."""
     names = [channel.name for channel in rig.channels]
     strange = [name for name in names if not known(name)]
     if strange:
         raise UsageError(
-            f"its place has {', '.join(strange)}, this rig gives {gives}; change the channels in the "
-            "daemon's rigs file, or take another --name"
+            f"its channels in the daemon's rigs file include {', '.join(strange)}, this rig gives {gives}; "
+            "change them there, or take another --name"
         )
     return names
 

@@ -105,17 +105,17 @@ class QuarterCar:
 
 
 class OnTable:
-    """The quarter car at its place on the table; in OFF it is put on again."""
+    """The quarter car at its position on the table; in OFF it is put on again."""
 
-    def __init__(self, car: QuarterCar, place: tuple[float, float], period: float) -> None:
+    def __init__(self, car: QuarterCar, position: tuple[float, float], period: float) -> None:
         self._car = car
-        self._place = place
+        self._position = position
         self._steps = PlantSteps(period)
         self._height: float | None = None
 
     def answer(self, motion: MotionSeen) -> tuple[float, ...]:
         """Return the wrench at C, for a table that is hardly tilted."""
-        x, y = self._place
+        x, y = self._position
         _, _, heave, roll, pitch, _ = motion.values.tolist()
         height = heave + y * roll - x * pitch
         steps = self._steps.since(motion.time)

@@ -36,10 +36,10 @@ class Recorded:
         time = profile_time(motion, float(motion.values[0]), self._period)
         if math.isfinite(time):
             self._shown = time
-            place = int(np.searchsorted(self._times, self._shown - 0.5 * self._period))
+            index = int(np.searchsorted(self._times, self._shown - 0.5 * self._period))
         else:
-            place = len(self._rows) - 1 if self._shown > 0.0 else 0
-        row: FloatArray = self._rows[min(place, len(self._rows) - 1)]
+            index = len(self._rows) - 1 if self._shown > 0.0 else 0
+        row: FloatArray = self._rows[min(index, len(self._rows) - 1)]
         return row
 
     def line(self) -> str:
@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         missing = [name for name in names if name not in columns]
         if missing:
             raise UsageError(
-                f"{arguments.record}: rig {arguments.recorded} gave {', '.join(columns)}, the place of "
-                f"{arguments.name} also has {', '.join(missing)}"
+                f"{arguments.record}: rig {arguments.recorded} gave {', '.join(columns)}; rig "
+                f"{arguments.name} also has the channels {', '.join(missing)}"
             )
         return Recorded(times, np.column_stack([columns[name] for name in names]), rig.period)
 

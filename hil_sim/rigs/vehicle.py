@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     payload = _payload(arguments)
     table = load(find("table", arguments.table), TableSettings)
-    # Made before the place is taken: it takes a while, and the table does not wait for so long.
+    # Made before joining: it takes a while, and the table does not wait for so long.
     vehicle = vehicle_on_table(payload, table, PERIOD)
 
     def law(rig: RigClient) -> Riding:

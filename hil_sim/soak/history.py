@@ -38,10 +38,10 @@ class History:
 
     def keep(self, truth: FloatArray) -> None:
         """Keep this cycle's frame and true motion."""
-        place = self.frames % len(self._rows)
-        if place == 0 and self.frames:
+        index = self.frames % len(self._rows)
+        if index == 0 and self.frames:
             self._digest.update(self._rows.data)
-        row = self._rows[place]
+        row = self._rows[index]
         row[: self._size] = self._values
         row[self._size :] = truth[:18]
         self.frames += 1

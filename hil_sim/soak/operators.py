@@ -36,8 +36,8 @@ _SENSIBLE: dict[State, tuple[tuple[Verb, int], ...]] = {
     State.FAULT: ((Verb.RESET, 3), (Verb.LOWER, 1)),
     State.ESTOP: ((Verb.RESET, 1),),
 }
-_WRONG_SHARE = 0.12
-"""Share of requests that are any verb at any moment, with numbers that may mean nothing."""
+_WRONG_RATIO = 0.12
+"""Ratio of requests that are any verb at any moment, with numbers that may mean nothing."""
 _NONSENSE = (math.nan, math.inf, -math.inf, 1e300, -1.0, 0.0, 1.0, 7.0, 0.5)
 _PAUSE_NS = 6e8
 """Mean time between two requests; while a profile plays five times as much."""
@@ -58,7 +58,7 @@ class Operator:
         state = self._world.cycle.supervisor.state
         pause = _PAUSE_NS * (5.0 if state is State.RUNNING else 1.0)
         self.due_ns = now_ns + random.expovariate(1.0) * pause
-        if random.random() < _WRONG_SHARE:
+        if random.random() < _WRONG_RATIO:
             if random.random() < 0.3:
                 self.due_ns = now_ns  # someone who presses twice
             return random.choice(tuple(Verb)), self._nonsense()

@@ -16,7 +16,7 @@ from mastd.settings.table.payload import RigidPayload as Payload
 from mastd.settings.table.table import TableSettings
 
 NEAR_LIMITS = 0.95
-"""Share of the largest passing scale at which some profiles are played."""
+"""Ratio of the maximum passing scale at which some profiles are played."""
 _TRIALS = 12
 _SHRINK = 0.6
 
@@ -32,7 +32,7 @@ class Playable:
     timeline: Timeline
     scale: float
     level_limit: float
-    """Largest master gain that the check has proved."""
+    """Maximum master gain that the check has proved."""
 
 
 def random_payload(random: Random) -> Entries:
@@ -72,10 +72,10 @@ def random_playable(
 def _passing_scale(
     random: Random, motion: Program, table: TableSettings, payload: NoPayload | Payload
 ) -> tuple[float, float]:
-    """Return a scale to play at, 0 if none passes, and the largest one that was proved."""
+    """Return a scale to play at, 0 if none passes, and the maximum that was proved."""
     if random.random() < 0.25:
-        largest = examine(motion, table, payload).scale
-        return NEAR_LIMITS * largest, largest
+        maximum = examine(motion, table, payload).scale
+        return NEAR_LIMITS * maximum, maximum
     examiner = Examiner(table, payload)
     scale = 1.0
     for _ in range(_TRIALS):
@@ -121,11 +121,11 @@ def _duration(random: Random, longest: float) -> str:
 
 def _wave(random: Random, axis: str, frequency: float) -> Entries:
     """Return a size between hardly any and about what the table can do at this frequency."""
-    share = random.uniform(0.02, 1.0)
+    ratio = random.uniform(0.02, 1.0)
     if axis in AXES[:3]:
-        amplitude = min(0.035, 3.0 / (6.2832 * frequency) ** 2) * share
+        amplitude = min(0.035, 3.0 / (6.2832 * frequency) ** 2) * ratio
     else:
-        amplitude = min(0.02, 1.5 / (6.2832 * frequency) ** 2) * share
+        amplitude = min(0.02, 1.5 / (6.2832 * frequency) ** 2) * ratio
     return {"amplitude": _size(axis, amplitude), "phase": f"{random.uniform(-3.1, 3.1):.3f} rad"}
 
 

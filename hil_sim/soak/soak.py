@@ -69,8 +69,8 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
     invariants: Counter[str] = field(default_factory=Counter)
-    largest: dict[str, float] = field(default_factory=dict)
-    """Largest value met of each bounded number, SI."""
+    maxima: dict[str, float] = field(default_factory=dict)
+    """Maximum met of each bounded number, SI."""
     memory: list[tuple[float, float]] = field(default_factory=list)
     """Simulated hours and resident memory (MiB) at the end of each episode."""
 
@@ -267,7 +267,7 @@ class Episode:
         tally.invariants.update(self.invariants.totals())
         tally.invariants["MEMORY"] += 1
         for name, value in self.invariants.numbers.maxima().items():
-            tally.largest[name] = max(tally.largest.get(name, 0.0), value)
+            tally.maxima[name] = max(tally.maxima.get(name, 0.0), value)
 
 
 def _growth(tally: Tally, episode: Episode) -> Violation | None:

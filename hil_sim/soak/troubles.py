@@ -47,8 +47,8 @@ def _signed(random: Random, low: float, high: float) -> float:
     return random.choice((-1.0, 1.0)) * _log(random, low, high)
 
 
-def _count(random: Random, most: int) -> int:
-    return max(1, round(_log(random, 1.0, float(most))))
+def _count(random: Random, maximum: int) -> int:
+    return max(1, round(_log(random, 1.0, float(maximum))))
 
 
 LINE_FAULTS = ("stall", "samples-lost", "commands-lost", "samples-repeated", "sample-garbled", "cycles-late")
@@ -131,9 +131,9 @@ class Troubles:
         elif name == "sample-garbled":
             count = _count(random, 50)
             trouble.garbled = count
-            trouble.place = random.randrange(len(self._world.cycle.sample.values))
+            trouble.position = random.randrange(len(self._world.cycle.sample.values))
             trouble.value = random.choice(GARBAGE)
-            return f"{name} {count} at {trouble.place}: {trouble.value:g}"
+            return f"{name} {count} at {trouble.position}: {trouble.value:g}"
         else:
             trouble.late = count
             trouble.late_ns = round(_log(random, 1e5, 5e7))

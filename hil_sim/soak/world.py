@@ -1,6 +1,6 @@
 """Plant and cycle stepped together in virtual time, with what can go wrong between them.
 
-As over the link in free-run: a lost sample leaves the cycle without a fresh one, a lost command leaves the
+As over the link in free-run: a lost sample leaves the cycle without a new one, a lost command leaves the
 drive to itself, a stall of the loop skips periods, a repeated sample comes again under a new number.
 """
 
@@ -43,7 +43,7 @@ class Trouble:
     """The last sample comes again, under a new number."""
     garbled: int = 0
     """One value of the sample is replaced."""
-    place: int = 0
+    position: int = 0
     """Which value is replaced."""
     value: float = 0.0
     """What it is replaced by."""
@@ -119,13 +119,13 @@ class World:
             plant.advance(None, self.skipped * period)
             self.now_ns += self.skipped * period
         plant.tell_truth(self.truth)
-        fresh = self._sample(trouble)
+        samples = self._sample(trouble)
         self.now_ns += period
         late_ns = 0
         if trouble is not None and trouble.late:
             trouble.late -= 1
             late_ns = trouble.late_ns
-        cycle.step(fresh, self.now_ns, verb, self.skipped, late_ns, arguments)
+        cycle.step(samples, self.now_ns, verb, self.skipped, late_ns, arguments)
         self.events = cycle.supervisor.events
         cycle.supervisor.events = []
         if trouble is not None and trouble.mute:
@@ -153,7 +153,7 @@ class World:
         sample.sequence = self._sequence
         if trouble is not None and trouble.garbled:
             trouble.garbled -= 1
-            sample.values[trouble.place] = trouble.value
+            sample.values[trouble.position] = trouble.value
         return 1
 
 

@@ -21,7 +21,7 @@ from mastd.errors import UsageError, printable
 
 DESCRIPTION: Final = "modelDescription.xml"
 MAX_FILES: Final = 20_000
-LARGEST: Final = 1 << 30
+MAX_SIZE: Final = 1 << 30
 """Bytes of all members together, extracted."""
 MAX_DESCRIPTION: Final = 1 << 26
 _LIBRARIES: Final = (".so", ".dll", ".dylib")
@@ -52,7 +52,7 @@ class FmuArchive:
     """An FMU's file, open for reading; use it as a context manager.
 
     Raises UsageError, one line, for a file that is no FMU or must not be extracted: not a ZIP file, without a
-    description, with a path that leads outside, larger than ``LARGEST`` or of more than ``MAX_FILES`` files.
+    description, with a path that leads outside, larger than ``MAX_SIZE`` or of more than ``MAX_FILES`` files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,9 +81,9 @@ class FmuArchive:
         if len(entries) > MAX_FILES:
             raise UsageError(f"{self.path}: holds {len(entries)} files, at most {MAX_FILES} are taken")
         size = sum(entry.file_size for entry in entries)
-        if size > LARGEST:
+        if size > MAX_SIZE:
             raise UsageError(
-                f"{self.path}: would take {size / 1e6:.0f} MB extracted, at most {LARGEST / 1e6:.0f} MB are "
+                f"{self.path}: would take {size / 1e6:.0f} MB extracted, at most {MAX_SIZE / 1e6:.0f} MB are "
                 "taken"
             )
         found: dict[str, zipfile.ZipInfo] = {}

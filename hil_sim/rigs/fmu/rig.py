@@ -41,7 +41,7 @@ class Terms(Protocol):
 
 
 class Joined(Protocol):
-    """What is used of a rig's place: see ``mastd.wire.rigs.client.RigClient``."""
+    """What is used of a rig's session: see ``mastd.wire.rigs.client.RigClient``."""
 
     @property
     def channels(self) -> Sequence[Terms]: ...
@@ -70,9 +70,9 @@ class FmuAtTable:
         self._ratio = periods_in(step_ns or period_ns, period_ns)
         self._step_ns = self._ratio * period_ns
         model.check_step(self._step_ns)
-        self._inputs, self._places = wiring.inputs(rig.reads)
+        self._inputs, self._indices = wiring.inputs(rig.reads)
         self._outputs = wiring.outputs([(channel.name, channel.unit) for channel in rig.channels])
-        self._most_behind = max(2, round(MAX_BEHIND * 1e9 / self._step_ns))
+        self._max_behind = max(2, round(MAX_BEHIND * 1e9 / self._step_ns))
         self._first: float | None = None
         self._values: FloatArray
 
@@ -82,13 +82,13 @@ class FmuAtTable:
         Raises FmuError for an FMU that fails, or is slower than the table.
         """
         model = self._model
-        seen = [float(motion.values[place]) for place in self._places]
+        seen = [float(motion.values[index]) for index in self._indices]
         if self._first is None:
             self._first = motion.time
             self._values = model.start(self._inputs, self._outputs, seen, self._step_ns)
         periods = round((motion.time - self._first) / self._period)
         due = periods // self._ratio - model.count
-        if due > self._most_behind:
+        if due > self._max_behind:
             raise model.error(
                 f"is slower than the table: {due * self._step_ns / 1e9:.1f} s behind; take a longer --step, "
                 "or run in lockstep"

@@ -65,7 +65,7 @@ class Group:
     """Variables of one type, which are set or read by one call."""
 
     def __init__(
-        self, major: int, name: str, c_type: Any, places: Sequence[int], ports: Sequence[Port]
+        self, major: int, name: str, c_type: Any, indices: Sequence[int], ports: Sequence[Port]
     ) -> None:
         count = len(ports)
         self._names = [port.variable.name for port in ports]
@@ -75,13 +75,13 @@ class Group:
         self._setter, self._getter = f"fmi{major}Set{name}", f"fmi{major}Get{name}"
         self._real = c_type in {ctypes.c_double, ctypes.c_float}
         self._truth = name == "Boolean"
-        self._ports = [(place, port.conversion) for place, port in zip(places, ports, strict=True)]
+        self._ports = [(index, port.conversion) for index, port in zip(indices, ports, strict=True)]
 
     def fill(self, values: Sequence[float]) -> None:
         """Take the values (SI) that belong here."""
         buffer = self._buffer
-        for k, (place, conversion) in enumerate(self._ports):
-            value = conversion.from_si(float(values[place]))
+        for k, (index, conversion) in enumerate(self._ports):
+            value = conversion.from_si(float(values[index]))
             buffer[k] = value if self._real else value >= 0.5 if self._truth else round(value)
 
     def set(self, slave: Any) -> None:
@@ -91,11 +91,11 @@ class Group:
     def get(self, slave: Any, values: FloatArray) -> None:
         """Read them from the FMU into ``values`` (SI)."""
         self._call(slave, self._getter)
-        for k, (place, conversion) in enumerate(self._ports):
+        for k, (index, conversion) in enumerate(self._ports):
             value = conversion.to_si(float(self._buffer[k]))
             if not math.isfinite(value):
                 raise FmuError(f"its output {self._names[k]} is {value}")
-            values[place] = value
+            values[index] = value
 
     def _call(self, slave: Any, function: str) -> None:
         count, *more = self._counts
@@ -105,12 +105,12 @@ class Group:
 def groups(major: int, ports: Sequence[Port]) -> list[Group]:
     """Return ports by type, each type once; ``major``: version of FMI."""
     types = _TYPES_2 if major == 2 else _TYPES_3
-    places: dict[str, list[int]] = {}
-    for place, port in enumerate(ports):
-        places.setdefault(types[port.variable.kind][0], []).append(place)
+    indices: dict[str, list[int]] = {}
+    for index, port in enumerate(ports):
+        indices.setdefault(types[port.variable.kind][0], []).append(index)
     c_types = dict(types.values())
     return [
-        Group(major, name, c_types[name], at, [ports[place] for place in at]) for name, at in places.items()
+        Group(major, name, c_types[name], at, [ports[index] for index in at]) for name, at in indices.items()
     ]
 
 

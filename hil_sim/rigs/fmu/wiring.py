@@ -38,14 +38,14 @@ class Wiring:
         return tuple(dict.fromkeys(self.reads.values()))
 
     def inputs(self, read: Sequence[ChannelUnit]) -> tuple[list[Port], list[int]]:
-        """Return the inputs, and for each the place of its value among ``read``.
+        """Return the inputs, and for each the index of its value among ``read``.
 
         Raises UsageError, one line each, for units that do not fit.
         """
         units = dict(read)
-        places = {name: place for place, (name, _) in enumerate(read)}
+        indices = {name: index for index, (name, _) in enumerate(read)}
         pairs = [(name, channel, units[channel]) for name, channel in self.reads.items()]
-        return self._ports(pairs), [places[channel] for channel in self.reads.values()]
+        return self._ports(pairs), [indices[channel] for channel in self.reads.values()]
 
     def outputs(self, channels: Sequence[ChannelUnit]) -> list[Port]:
         """Return the outputs that give these channels, in their order.

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
-import select
-import signal
-import sys
-import termios
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from mastd.errors import UsageError, printable
@@ -19,7 +13,9 @@ from mastd.panel.status_text import gear_name, vehicle_words
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.commands.drive.gamepad import Device, PadMapping
+    from mastd.commands.drive.gamepad import PadMapping
+    from mastd.commands.drive.input_devices import InputDevices
+    from mastd.commands.drive.terminal import Terminal
     from mastd.wire.operators.client import ClientKeys
     from mastd.wire.operators.drive_client import DriveClient
     from mastd.wire.operators.messages import Inputs
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
 RATE: Final = 50
 MIN_RATE, MAX_RATE = 10, 200
 REDRAW_S: Final = 0.1
-_BYTES: Final = 1024
 
 
 def add_parsers(subparsers: Subparsers) -> None:
@@ -68,6 +63,8 @@ def add_parsers(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Drive until the driver leaves; return 0."""
     from mastd.commands.drive.gamepad import Device
+    from mastd.commands.drive.input_devices import InputDevices
+    from mastd.commands.drive.terminal import Terminal
     from mastd.wire.operators.drive_client import DriveClient
 
     rate, mapping, keys = _options(arguments)
@@ -76,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         device = stack.enter_context(Device(arguments.gamepad)) if arguments.gamepad else None
         client = stack.enter_context(DriveClient(arguments.address, arguments.operator, keys))
         stack.enter_context(terminal)
-        Seat(client, terminal, device, mapping, rate).drive()
+        devices = InputDevices(terminal, device, mapping, lambda: client.send("stop"))
+        DriveLoop(client, terminal, devices, rate).drive()
     me = printable(client.welcome.operator, keep="")
     print(
         f"quit; the car coasts to standstill. `mastd ctl release --as {me}` "
@@ -107,98 +105,33 @@ def _options(arguments: argparse.Namespace) -> tuple[int, PadMapping, ClientKeys
     return int(text), mapping, keys
 
 
-class Terminal:
-    """The keyboard byte by byte, without echo and signals, until the context is left, however it is left."""
+class DriveLoop:
+    """Input devices in, messages out, and a line of what happens."""
 
-    def __init__(self) -> None:
-        """Raise UsageError where standard input is no terminal."""
-        try:
-            self.descriptor = sys.stdin.fileno()
-            self._before = termios.tcgetattr(self.descriptor)
-        except (OSError, ValueError, termios.error):
-            raise UsageError(
-                "drive: standard input is not a terminal: keys drive the car, or stop and quit with a gamepad"
-            ) from None
-        self._shown = sys.stdout.isatty()
-        self._signals: dict[int, Any] = {}
-
-    def __enter__(self) -> Terminal:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            self._signals[number] = signal.signal(number, _leave)
-        mode = termios.tcgetattr(self.descriptor)
-        mode[0] &= ~(termios.IXON | termios.ICRNL)
-        mode[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
-        mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(self.descriptor, termios.TCSANOW, mode)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError, termios.error):  # a terminal that is gone
-            termios.tcsetattr(self.descriptor, termios.TCSANOW, self._before)
-            termios.tcflush(self.descriptor, termios.TCIFLUSH)  # keys for the car are none for the shell
-            self.write("\n")
-        for number, handler in self._signals.items():
-            signal.signal(number, handler)
-
-    def write(self, text: str) -> None:
-        """Print where somebody looks."""
-        if self._shown:
-            print(text, end="", flush=True)
-
-    def tell(self, text: str) -> None:
-        """Print a line that stays, above the one that changes."""
-        self.write(f"\r\x1b[K{printable(text, keep='')}\n")
-
-    def line(self, text: str) -> None:
-        """Print over the present line, cut to the terminal's width."""
-        if self._shown:
-            width = os.get_terminal_size(sys.stdout.fileno()).columns or 80
-            print(f"\r\x1b[K{text[: width - 1]}", end="", flush=True)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
-class Seat:
-    """Where somebody drives: keys and events in, messages out, a line of what happens."""
-
-    def __init__(
-        self, client: DriveClient, terminal: Terminal, device: Device | None, mapping: PadMapping, rate: int
-    ) -> None:
-        from mastd.commands.drive.gamepad import EventReader, Gamepad
-        from mastd.commands.drive.keyboard import Keyboard, KeyReader
-
+    def __init__(self, client: DriveClient, terminal: Terminal, devices: InputDevices, rate: int) -> None:
         self._client = client
         self._terminal = terminal
-        self._device = device
+        self._devices = devices
         self._period = 1.0 / rate
-        self._keys = KeyReader()
-        self._keyboard = Keyboard(time.monotonic())
-        self._events = EventReader()
-        self._gamepad = Gamepad(mapping)
-        self._left = False
         self._status: dict[str, Any] = {}
 
     def drive(self) -> None:
         """Drive until the driver leaves, who takes the foot off the throttle whatever the reason."""
-        from mastd.commands.drive.keyboard import GAMEPAD_HELP, HELP
-
-        self._terminal.write(f"{GAMEPAD_HELP if self._device else HELP}\n")
+        self._terminal.write(f"{self._devices.help}\n")
         try:
-            self._turns()
+            self._run()
         finally:
-            self._client.drive(self._inputs(time.monotonic())._replace(throttle=0.0))
+            self._client.drive(self._devices.inputs(time.monotonic())._replace(throttle=0.0))
 
-    def _turns(self) -> None:
+    def _run(self) -> None:
         next_sent = next_drawn = time.monotonic()
-        while not self._left:
-            self._listen(max(0.0, next_sent - time.monotonic()))
+        while not self._devices.left:
+            self._devices.listen(max(0.0, next_sent - time.monotonic()))
             now = time.monotonic()
             if now < next_sent:
                 continue
             next_sent = max(next_sent + self._period, now)
-            inputs = self._inputs(now)
+            inputs = self._devices.inputs(now)
             self._client.drive(inputs)
             self._hear()
             if now >= next_drawn:
@@ -215,41 +148,6 @@ class Seat:
                 if status.get(key) and status[key] != before.get(key):
                     told = status[key]
                     self._terminal.tell(str(told["text"] if isinstance(told, dict) else told))
-
-    def _inputs(self, now: float) -> Inputs:
-        return self._keyboard.inputs(now) if self._device is None else self._gamepad.inputs()
-
-    def _listen(self, seconds: float) -> None:
-        """Take keys and events, at most so long."""
-        sources = [self._terminal.descriptor, *([self._device.descriptor] if self._device else [])]
-        ready, _, _ = select.select(sources, [], [], seconds)
-        now = time.monotonic()
-        if self._terminal.descriptor in ready:
-            data = b""
-            with suppress(OSError):  # a terminal that is gone
-                data = os.read(self._terminal.descriptor, _BYTES)
-            self._left = self._left or not data
-            self._press(self._keys.feed(data, now), now)
-        else:
-            self._press(self._keys.waited(now), now)
-        if self._device is not None and self._device.descriptor in ready:
-            for event in self._events.feed(self._device.read()):
-                self._do(self._gamepad.hear(event))
-
-    def _press(self, keys: list[str], now: float) -> None:
-        from mastd.commands.drive.keyboard import action, gear_of
-
-        for key in keys:
-            self._do(action(key))
-            self._keyboard.press(key, now)
-            gear = gear_of(key)
-            if gear is not None:
-                self._gamepad.gear = gear
-
-    def _do(self, action: str) -> None:
-        if action == "stop":
-            self._client.send("stop")
-        self._left = self._left or action == "quit"
 
 
 def line(inputs: Inputs, status: dict[str, Any]) -> str:

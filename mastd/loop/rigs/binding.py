@@ -12,7 +12,7 @@ from mastd.settings.rigs.channels import REQUIRED, SEAT
 from mastd.units import STANDARD_GRAVITY
 
 SPECIFIC_FORCE_UP = 2
-"""Place in what a seat feels of what it feels at rest: gravity."""
+"""Index in what a seat feels of what it feels at rest: gravity."""
 
 
 def absent_rig(name: str, kind: str) -> BoundRig:

@@ -9,7 +9,7 @@ class BoundRig:
     """One rig of the settings; ``values`` are those of this cycle: in range, limited in rate, replaced when
     lost.
 
-    ``present``: it has joined and is not lost. ``index``: its place in the settings.
+    ``present``: it has joined and is not lost. ``index``: its position in the settings.
     """
 
     def __init__(
@@ -22,6 +22,6 @@ class BoundRig:
         self.values = values
         self.present = False
 
-    def place(self, channel: str) -> int:
-        """Return the place of a channel in ``values``; raise ValueError if the rig has none of this name."""
+    def index_of(self, channel: str) -> int:
+        """Return the index of a channel in ``values``; raise ValueError if the rig has none of this name."""
         return self.channels.index(channel)

@@ -1,6 +1,6 @@
 """Signals of rigs, brought to where a simulated vehicle takes them: its wheels, and the hands of its driver.
 
-It is asked in every period of the vehicle, and copies numbers from place to place.
+It is asked in every period of the vehicle, and copies numbers from array to array.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ HANDS_OFF: Final = (0.0, 0.0, 0.0, 0.0, 100.0)
 class _Gathered:
     """One row of numbers, some of which come from rigs."""
 
-    def __init__(self, rigs: Sequence[BoundRig], places: Mapping[str, int], start: Sequence[float]) -> None:
-        """``places``: of the channels in ``values``; ``start``: what stands there where no rig gives one."""
+    def __init__(self, rigs: Sequence[BoundRig], indices: Mapping[str, int], start: Sequence[float]) -> None:
+        """``indices``: of the channels in ``values``; ``start``: what stands there where no rig gives one."""
         self.values = np.array(start, dtype=np.float64)
         self._sources = []
         for rig in rigs:
-            pairs = [(rig.place(name), places[name]) for name in rig.channels if name in places]
+            pairs = [(rig.index_of(name), indices[name]) for name in rig.channels if name in indices]
             if pairs:
                 here, there = np.array(pairs, dtype=np.intp).T.copy()
                 self._sources.append((rig, here, there, np.zeros(len(pairs))))

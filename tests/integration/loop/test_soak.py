@@ -52,7 +52,7 @@ def test_two_minutes_with_many_faults_are_clean() -> None:
     checks = tally.invariants
     assert checks["COMMAND_FINITE"] == checks["NO_MOTION"] == tally.cycles
     assert min(checks[name] for name in ("JERK", "STANDS", "TRANSITION", "REFUSAL", "CAUSE", "STOP")) > 0
-    assert result.tally.largest["length_step_m"] < 1e-6
+    assert result.tally.maxima["length_step_m"] < 1e-6
 
 
 def test_a_seed_gives_the_same_frames_again_and_another_one_others() -> None:

@@ -177,15 +177,15 @@ def test_the_asynchronous_client_finds_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("damper", "--name", "pedals"), "its place has throttle, brake, this rig gives damper_force.WHEEL;"),
+        (("damper", "--name", "pedals"), "include throttle, brake, this rig gives damper_force.WHEEL;"),
         (("pose", "--name", "pedals", "--sine", "heave", "1 mm", "1 Hz"), "role: daemon signals, rig pose"),
         (("quarter_car",), "no rig 'external_vehicle' in the daemon's rigs file; there are pedals, ecu"),
         (
             ("driver", "--name", "ecu", "--follow", "straight"),
-            "its place has damper_force.fl, this rig gives",
+            "include damper_force.fl, this rig gives",
         ),
         (("driver", "--script", "none.csv"), "none.csv: cannot be read: No such file"),
-        (("driver", "--keyboard"), "standard input is no terminal"),
+        (("driver", "--keyboard"), "standard input is not a terminal"),
         (("pose",), "expected one of --sine, --sweep and --file"),
         (
             ("pose", "--sine", "up", "1 mm", "1 Hz"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hil_sim.cli import main
-from hil_sim.rigs.fmu.archive import LARGEST, MAX_FILES, FmuArchive
+from hil_sim.rigs.fmu.archive import MAX_FILES, MAX_SIZE, FmuArchive
 from mastd.errors import UsageError
 from tests.support.rigs.fmu_samples import PLATFORM, description, needs_fmpy, pack
 
@@ -158,7 +158,7 @@ def claiming(path: Path, name: str, size: int) -> Path:
 def test_too_large_an_archive_is_refused_before_it_is_extracted(
     tmp_path: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = claiming(tmp_path / "x.fmu", "resources/big.bin", LARGEST + 1)
+    path = claiming(tmp_path / "x.fmu", "resources/big.bin", MAX_SIZE + 1)
     assert "would take 1074 MB extracted, at most 1074 MB are taken" in refused(path, scratch, capsys)
     path = claiming(tmp_path / "y.fmu", DESCRIPTION, 1 << 27)
     assert f"{DESCRIPTION} has 134 MB, at most 67 MB are taken" in refused(path, scratch, capsys)
