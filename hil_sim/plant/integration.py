@@ -21,11 +21,21 @@ from hil_sim.plant.block import (
     PlantArrays,
 )
 from hil_sim.plant.sensors import measure, measure_accelerations, measure_supply, record
-from hil_sim.plant.servo_drive import FADE, LOWER, plausible, run_drive, take_command
+from hil_sim.plant.servo_drive import STATE, plausible, run_drive, take_command
 from hil_sim.plant.supply import run_supply
 from hil_sim.plant.table_body import rotation, step_plant
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
+from mastd.wire.plant.messages import SampleFlag
+
+_ESTOP = int(SampleFlag.ESTOP)
+_SUPPLY_FAULT = int(SampleFlag.SUPPLY_FAULT)
+_OIL_OVERHEATED = int(SampleFlag.OIL_OVERHEATED)
+_OIL_LOW = int(SampleFlag.OIL_LOW)
+_FILTER_BLOCKED = int(SampleFlag.FILTER_BLOCKED)
+_DRIVE_FADING = int(SampleFlag.DRIVE_FADING)
+_DRIVE_LOWERING = int(SampleFlag.DRIVE_LOWERING)
+_DRIVE_TIMED_OUT = int(SampleFlag.DRIVE_TIMED_OUT)
 
 
 @kernel
@@ -66,9 +76,7 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
 
 @kernel
 def read(plant: PlantArrays) -> None:
-    """Read all sensors at the last drive tick into ``measured``, in the sample's order, and the bits of
-    ``mastd.wire.plant.messages.SampleFlag`` into the counters.
-    """
+    """Read all sensors at the last drive tick into ``measured``, in the sample's order, and its flags."""
     counters, measured, supply = plant.counters, plant.measured, plant.supply
     n = plant.actuators.shape[0]
     now = counters[COUNTER.step] // counters[COUNTER.tick_steps]
@@ -78,21 +86,21 @@ def read(plant: PlantArrays) -> None:
     flags = 0
     state = counters[COUNTER.drive_state]
     if counters[COUNTER.estop]:
-        flags |= 1
+        flags |= _ESTOP
     if counters[COUNTER.supply_fault]:
-        flags |= 2
+        flags |= _SUPPLY_FAULT
     if not measured[4 * n + 3] <= supply[SUPPLY.max_temperature]:
-        flags |= 4
+        flags |= _OIL_OVERHEATED
     if not measured[4 * n + 4] >= supply[SUPPLY.min_level]:
-        flags |= 8
+        flags |= _OIL_LOW
     if not measured[4 * n + 6] <= supply[SUPPLY.max_filter_drop]:
-        flags |= 16
-    if state == FADE:
-        flags |= 32
-    if state == LOWER:
-        flags |= 64
+        flags |= _FILTER_BLOCKED
+    if state == STATE.fade:
+        flags |= _DRIVE_FADING
+    if state == STATE.lower:
+        flags |= _DRIVE_LOWERING
     if counters[COUNTER.timed_out]:
-        flags |= 128
+        flags |= _DRIVE_TIMED_OUT
     counters[COUNTER.flags] = flags
 
 

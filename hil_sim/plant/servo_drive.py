@@ -6,28 +6,34 @@ Drive law of one link (control-study.md, "Notation and pitfalls"): the no-load s
         − (c/k_oil)·HP(F − F_ref) + trim,
 
 and the opening follows from the orifice law at the force reference, solved for the saturating port.
-
-States: CLOSED (valves centred), FOLLOW, FADE (the last rate runs out within the stroke left), HOLD, LOWER.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 from hil_sim.plant.block import AXIS, COUNTER, DRIVE, DRIVE_STATE, NOMINAL, SUPPLY_STATE, PlantArrays
 from hil_sim.plant.set_points import begin_fade, fade, fade_duration, follow, lower
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table
 from mastd.kernel import fused_kernel
+from mastd.wire.plant.messages import DriveMode
 
-MODE_DISABLED = 0
-MODE_FOLLOW = 1
 
-CLOSED = 0
-FOLLOW = 1
-FADE = 2
-HOLD = 3
-LOWER = 4
+class DriveStates(NamedTuple):
+    """What the drive does."""
 
+    closed: Annotated[int, Entry("", "valves centred")]
+    follow: Annotated[int, Entry("", "the command")]
+    fade: Annotated[int, Entry("", "the last rate runs out within the stroke left")]
+    hold: Annotated[int, Entry("", "the set-point")]
+    lower: Annotated[int, Entry("", "to the rest position")]
+
+
+STATE = index_table(DriveStates)
+MODE_DISABLED = int(DriveMode.DISABLED)
+MODE_FOLLOW = int(DriveMode.FOLLOW)
 MIN_REJOIN = 0.05
 """Shortest time over which the drive moves over to a command that does not continue its set-point (s)."""
 ENGAGING_TIME = 0.5
@@ -48,7 +54,7 @@ RELAXATION_TIME = 0.3
 SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law (s)."""
 MAX_FORCE_RATE_SPEED = 0.1
-"""Largest share of the speed that follows from the rate of the force reference (m/s)."""
+"""Maximum speed that follows from the rate of the force reference (m/s)."""
 CHECK_PRESSURE = 5.0e5
 """A port to the supply opens fully when the supply exceeds the chamber by this pressure (Pa)."""
 
@@ -94,20 +100,20 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
         counters[COUNTER.timed_out] = 0
         if mode == MODE_DISABLED:
             counters[COUNTER.locked_out] = 0
-        if state == FOLLOW:
+        if state == STATE.follow:
             begin_fade(plant)
-            counters[COUNTER.drive_state] = FADE
-        elif state == HOLD:
+            counters[COUNTER.drive_state] = STATE.fade
+        elif state == STATE.hold:
             drive[DRIVE_STATE.clock] = parameters[DRIVE.hold_time]
         return
-    starved = state != FOLLOW and not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
+    starved = state != STATE.follow and not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
     if counters[COUNTER.estop] or counters[COUNTER.locked_out] or starved:
         # It cannot be followed yet, but whoever sends it is alive.
         drive[DRIVE_STATE.command_age] = 0.0
         counters[COUNTER.timed_out] = 0
         return
 
-    late = drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period] or state != FOLLOW
+    late = drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period] or state != STATE.follow
     largest_length = 0.0
     largest_rate = 0.0
     period = parameters[DRIVE.period]
@@ -120,7 +126,7 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
         axes[i, AXIS.command_acceleration] = command[2 * n + i]
         axes[i, AXIS.command_force] = command[3 * n + i]
         axes[i, AXIS.command_trim] = command[4 * n + i]
-        if state == CLOSED:
+        if state == STATE.closed:
             axes[i, AXIS.set_length] = measured[i]
             axes[i, AXIS.set_rate] = 0.0
             axes[i, AXIS.set_acceleration] = 0.0
@@ -143,7 +149,7 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
             largest_rate = max(largest_rate, abs(axes[i, AXIS.offset_rate]))
     if late:
         drive[DRIVE_STATE.rejoin_clock] = 0.0
-        drive[DRIVE_STATE.rejoin_duration] = ENGAGING_TIME if state == CLOSED else 0.0
+        drive[DRIVE_STATE.rejoin_duration] = ENGAGING_TIME if state == STATE.closed else 0.0
         if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
             bound = parameters[DRIVE.rejoin_acceleration]
             span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
@@ -153,9 +159,9 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
             drive[DRIVE_STATE.rejoin_duration] = max(drive[DRIVE_STATE.rejoin_duration], MIN_REJOIN, span)
     drive[DRIVE_STATE.command_age] = 0.0
     counters[COUNTER.timed_out] = 0
-    if state != FOLLOW:
+    if state != STATE.follow:
         drive[DRIVE_STATE.clock] = 0.0
-        counters[COUNTER.drive_state] = FOLLOW
+        counters[COUNTER.drive_state] = STATE.follow
 
 
 @fused_kernel
@@ -170,7 +176,7 @@ def run_drive(plant: PlantArrays) -> None:
         supply_pressure - drive[DRIVE_STATE.filtered_supply]
     )
     state = counters[COUNTER.drive_state]
-    if state == FOLLOW:
+    if state == STATE.follow:
         follow(plant)
         late = drive[DRIVE_STATE.command_age] >= parameters[DRIVE.command_timeout]
         if drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period]:
@@ -181,24 +187,24 @@ def run_drive(plant: PlantArrays) -> None:
             counters[COUNTER.locked_out] = 1 if starved else counters[COUNTER.locked_out]
             counters[COUNTER.timed_out] = 1 if late else counters[COUNTER.timed_out]
             begin_fade(plant)
-            counters[COUNTER.drive_state] = FADE
-    elif state == FADE:
+            counters[COUNTER.drive_state] = STATE.fade
+    elif state == STATE.fade:
         fade(plant)
         if drive[DRIVE_STATE.clock] >= drive[DRIVE_STATE.fade_duration]:
             drive[DRIVE_STATE.clock] = 0.0 if counters[COUNTER.timed_out] else parameters[DRIVE.hold_time]
-            counters[COUNTER.drive_state] = HOLD
-    elif state == HOLD:
+            counters[COUNTER.drive_state] = STATE.hold
+    elif state == STATE.hold:
         if drive[DRIVE_STATE.clock] >= parameters[DRIVE.hold_time] or counters[COUNTER.estop]:
             drive[DRIVE_STATE.clock] = 0.0
             drive[DRIVE_STATE.descent_rate] = 0.0
             counters[COUNTER.locked_out] = 1
-            counters[COUNTER.drive_state] = LOWER
-    elif state == LOWER and lower(plant):
-        counters[COUNTER.drive_state] = CLOSED
+            counters[COUNTER.drive_state] = STATE.lower
+    elif state == STATE.lower and lower(plant):
+        counters[COUNTER.drive_state] = STATE.closed
         counters[COUNTER.stage_request] = 0
         drive[DRIVE_STATE.clock] = 0.0
     drive[DRIVE_STATE.command_age] += tick
-    if counters[COUNTER.drive_state] == CLOSED:
+    if counters[COUNTER.drive_state] == STATE.closed:
         if counters[COUNTER.commanded] and drive[DRIVE_STATE.command_age] > parameters[DRIVE.command_timeout]:
             counters[COUNTER.timed_out] = 1
             counters[COUNTER.stage_request] = 0
@@ -216,7 +222,7 @@ def _set_valves(plant: PlantArrays) -> None:
     n = axes.shape[0]
     tick = parameters[DRIVE.tick]
     lead = parameters[DRIVE.valve_lead]
-    follows = plant.counters[COUNTER.drive_state] == FOLLOW
+    follows = plant.counters[COUNTER.drive_state] == STATE.follow
     supply = drive[DRIVE_STATE.filtered_supply]
     for i in range(n):
         area_1 = nominal[i, NOMINAL.area_1]
