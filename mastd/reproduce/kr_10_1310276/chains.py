@@ -19,7 +19,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import ImplicitEuler, Policy, implicit_euler
 from mastd.reproduce.models.chain import (
-    LENGTH,
+    LINK,
     Chain,
     accelerate,
     analytic_column,
@@ -163,5 +163,5 @@ def amplification(chain: Chain, euler: ImplicitEuler, q: FloatArray, u: FloatArr
 
 
 def _places(chain: Chain) -> FloatArray:
-    angles, lengths = np.cumsum(chain.q), chain.constants[:, LENGTH] / LENGTH_OF_ALL
+    angles, lengths = np.cumsum(chain.q), chain.constants[:, LINK.length] / LENGTH_OF_ALL
     return np.array([np.cumsum(lengths * np.cos(angles)), np.cumsum(lengths * np.sin(angles))])

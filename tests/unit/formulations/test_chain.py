@@ -10,12 +10,7 @@ import pytest
 from mastd.arrays import FloatArray
 from mastd.formulations.integrators.implicit_euler import COUNT, Policy, implicit_euler
 from mastd.reproduce.models.chain import (
-    CENTRE,
-    DAMPING,
-    INERTIA,
-    LENGTH,
-    MASS,
-    STIFFNESS,
+    LINK,
     Chain,
     accelerate,
     analytic_column,
@@ -32,12 +27,12 @@ def any_chain(n: int, seed: int) -> Chain:
     rng = np.random.default_rng(seed)
     chain = chain_of(n)
     constants = chain.constants
-    constants[:, MASS] = rng.uniform(0.5, 2.0, n)
-    constants[:, INERTIA] = rng.uniform(0.01, 0.2, n)
-    constants[:, LENGTH] = rng.uniform(0.2, 0.5, n)
-    constants[:, CENTRE] = rng.uniform(-0.1, 0.4, n)
-    constants[:, STIFFNESS] = rng.uniform(0.0, 50.0, n)
-    constants[:, DAMPING] = rng.uniform(0.0, 2.0, n)
+    constants[:, LINK.mass] = rng.uniform(0.5, 2.0, n)
+    constants[:, LINK.inertia] = rng.uniform(0.01, 0.2, n)
+    constants[:, LINK.length] = rng.uniform(0.2, 0.5, n)
+    constants[:, LINK.centre] = rng.uniform(-0.1, 0.4, n)
+    constants[:, LINK.stiffness] = rng.uniform(0.0, 50.0, n)
+    constants[:, LINK.damping] = rng.uniform(0.0, 2.0, n)
     chain.q[:], chain.u[:], chain.rest[:] = rng.normal(size=(3, n))
     return chain
 
@@ -49,18 +44,20 @@ def dense(chain: Chain) -> tuple[FloatArray, FloatArray]:
     theta, omega = np.cumsum(chain.q), np.cumsum(chain.u)
     along = np.column_stack([np.cos(theta), np.sin(theta)])
     across = np.column_stack([-np.sin(theta), np.cos(theta)])
-    mass, moments = np.zeros((n, n)), -constants[:, DAMPING] * chain.u
-    moments += constants[:, STIFFNESS] * (chain.rest - chain.q)
+    mass, moments = np.zeros((n, n)), -constants[:, LINK.damping] * chain.u
+    moments += constants[:, LINK.stiffness] * (chain.rest - chain.q)
     for i in range(n):
-        arms = np.append(constants[:i, LENGTH], constants[i, CENTRE])
+        arms = np.append(constants[:i, LINK.length], constants[i, LINK.centre])
         # Rows: velocity of centre i by the links' own angular velocities, then by the joints' rates.
         by_links = arms[:, None] * across[: i + 1]
         by_joints = np.zeros((n, 2))
         by_joints[: i + 1] = np.cumsum(by_links[::-1], axis=0)[::-1]
         centripetal = -(arms * omega[: i + 1] ** 2) @ along[: i + 1]
         turn = (np.arange(n) <= i).astype(float)
-        mass += constants[i, MASS] * by_joints @ by_joints.T + constants[i, INERTIA] * np.outer(turn, turn)
-        moments -= constants[i, MASS] * by_joints @ (centripetal + np.array([0.0, chain.gravity[0]]))
+        mass += constants[i, LINK.mass] * by_joints @ by_joints.T + constants[i, LINK.inertia] * np.outer(
+            turn, turn
+        )
+        moments -= constants[i, LINK.mass] * by_joints @ (centripetal + np.array([0.0, chain.gravity[0]]))
     return mass, moments
 
 
