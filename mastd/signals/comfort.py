@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 
 Weighting = Literal["k", "d"]
@@ -43,9 +44,6 @@ AXIS_FACTORS: Final[dict[Assessment, tuple[float, float, float]]] = {
 """Factors kx, ky, kz on the seat's surface: comfort by clause 8.2.2.1, health by clause 7.2.3."""
 MIN_RATE: Final = 300.0
 """Hz; below it the sampled weighting is off by more than the standard allows."""
-FIGURE_COLUMNS: Final = 9
-"""Numbers that ``weigh`` writes: weighted acceleration, rms and VDV, each of x, y, z."""
-
 _LOW, _HIGH = 0.4, 100.0
 _SECTIONS = 4
 _PLAIN_SECTIONS = 3
@@ -54,11 +52,37 @@ _COEFFICIENTS = 5
 _EXACT_AT = (0.4, 110.0, 40.0, 3.35)
 """Hz at which each section of either weighting is exact."""
 
-_SQUARES, _FOURTHS, _COUNT = 24, 27, 30
-CONSTANTS: Final = 1 + 3 * _SECTIONS * _COEFFICIENTS
-STATE: Final = 31
-"""Length of the state of ``weigh``; zeros are its beginning."""
-FIGURES: Final = slice(_SQUARES, STATE)
+
+class ConstantsIndex(NamedTuple):
+    """Constants of ``weigh``."""
+
+    period: Annotated[int, Entry("s", "")]
+    sections: Annotated[int, Entry("1", "coefficients by axis and section", 3 * _SECTIONS * _COEFFICIENTS)]
+
+
+class StateIndex(NamedTuple):
+    """State of ``weigh``; zeros are its beginning."""
+
+    filters: Annotated[int, Entry("m/s^2", "two numbers by axis and section", 3 * _SECTIONS * 2)]
+    squares: Annotated[int, Entry("m^2/s^4", "sums of the weighted acceleration's squares, x y z", 3)]
+    fourths: Annotated[int, Entry("m^4/s^8", "sums of its fourth powers, x y z", 3)]
+    samples: Annotated[int, Entry("1", "number of them")]
+
+
+class FigureColumns(NamedTuple):
+    """What ``weigh`` writes."""
+
+    acceleration: Annotated[int, Entry("m/s^2", "weighted, x y z", 3)]
+    rms: Annotated[int, Entry("m/s^2", "since the figures were zeroed, x y z", 3)]
+    vdv: Annotated[int, Entry("m/s^1.75", "since the figures were zeroed, x y z", 3)]
+
+
+CONSTANT: Final = index_table(ConstantsIndex)
+STATE: Final = index_table(StateIndex)
+STATE_SIZE: Final = size_of(STATE)
+FIGURE: Final = index_table(FigureColumns)
+FIGURE_COLUMNS: Final = size_of(FIGURE)
+FIGURES: Final = slice(STATE.squares, STATE_SIZE)
 """What of the state the figures are made of: zeros here begin rms and VDV anew, the filters running on."""
 
 
@@ -100,16 +124,16 @@ def sampled_weighting(frequency: FloatArray, rate: float, weighting: Weighting) 
 
 
 def design(rate: float) -> FloatArray:
-    """Return the constants (CONSTANTS) of ``weigh`` for ``rate`` samples per second.
+    """Return the constants (``ConstantsIndex``) of ``weigh`` for ``rate`` samples per second.
 
     Raises ValueError below ``MIN_RATE``.
     """
-    constants = np.zeros(CONSTANTS)
+    constants = np.zeros(size_of(CONSTANT))
     for axis, weighting in enumerate(AXIS_WEIGHTINGS):
         own = np.concatenate(_sampled(rate, weighting))
-        first = 1 + axis * _SECTIONS * _COEFFICIENTS
+        first = CONSTANT.sections + axis * _SECTIONS * _COEFFICIENTS
         constants[first : first + len(own)] = own
-    constants[0] = 1.0 / rate
+    constants[CONSTANT.period] = 1.0 / rate
     return constants
 
 
@@ -117,28 +141,28 @@ def design(rate: float) -> FloatArray:
 def weigh(constants: FloatArray, state: FloatArray, acceleration: FloatArray, out: FloatArray) -> None:
     """Take one more sample of the acceleration (3) at a seat, m/s², at rest 0, in the seat's axes.
 
-    ``constants`` are those of ``design``; ``state`` (STATE) begins as zeros. Writes into ``out``
-    (FIGURE_COLUMNS): 0…2 weighted acceleration x, y, z, m/s²; 3…5 its rms and 6…8 its VDV (m/s^1.75) since
-    the figures were zeroed. A sample that is not finite stays in the state until that is zeroed.
+    ``constants`` are those of ``design``; ``state`` (STATE_SIZE) begins as zeros. Writes into ``out``
+    (FIGURE_COLUMNS), see ``FigureColumns``. A sample that is not finite stays in the state until that is
+    zeroed.
     """
-    state[_COUNT] += 1.0
-    share, period = 1.0 / state[_COUNT], constants[0]
+    state[STATE.samples] += 1.0
+    weight, period = 1.0 / state[STATE.samples], constants[CONSTANT.period]
     for axis in range(3):
         value = acceleration[axis]
         sections = _SECTIONS if axis == 2 else _PLAIN_SECTIONS
         for section in range(sections):
-            c = 1 + _COEFFICIENTS * (_SECTIONS * axis + section)
-            s = 2 * (_SECTIONS * axis + section)
+            c = CONSTANT.sections + _COEFFICIENTS * (_SECTIONS * axis + section)
+            s = STATE.filters + 2 * (_SECTIONS * axis + section)
             result = constants[c] * value + state[s]
             state[s] = constants[c + 1] * value - constants[c + 3] * result + state[s + 1]
             state[s + 1] = constants[c + 2] * value - constants[c + 4] * result
             value = result
         square = value * value
-        state[_SQUARES + axis] += square
-        state[_FOURTHS + axis] += square * square
-        out[axis] = value
-        out[3 + axis] = math.sqrt(state[_SQUARES + axis] * share)
-        out[6 + axis] = math.sqrt(math.sqrt(state[_FOURTHS + axis] * period))
+        state[STATE.squares + axis] += square
+        state[STATE.fourths + axis] += square * square
+        out[FIGURE.acceleration + axis] = value
+        out[FIGURE.rms + axis] = math.sqrt(state[STATE.squares + axis] * weight)
+        out[FIGURE.vdv + axis] = math.sqrt(math.sqrt(state[STATE.fourths + axis] * period))
 
 
 def weighted(series: FloatArray, rate: float, weighting: Weighting) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.signals.comfort import STATE, design, weigh
+from mastd.signals.comfort import STATE_SIZE, design, weigh
 from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
 from mastd.vehicle.payload.seat import FELT, feel
 from mastd.vehicle.state.trace import CHASSIS_WIDTH
@@ -28,14 +28,14 @@ class SeatSensor(NamedTuple):
     weights: FloatArray
     """Constants of ``mastd.signals.comfort``."""
     weighing: FloatArray
-    """(STATE), state of the weighting."""
+    """(STATE_SIZE), state of the weighting."""
     felt: FloatArray
     """(FELT), what the seat feels, written."""
 
     @classmethod
     def of(cls, place: FloatArray, gravity: float, period: float) -> SeatSensor:
         """Return the sensor of a seat at ``place``, for samples ``period`` s apart."""
-        return cls(place, gravity, design(1.0 / period), np.zeros(STATE), np.zeros(FELT))
+        return cls(place, gravity, design(1.0 / period), np.zeros(STATE_SIZE), np.zeros(FELT))
 
 
 @fused_kernel

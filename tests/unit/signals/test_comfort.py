@@ -85,7 +85,7 @@ def weigh_all(constants: FloatArray, state: FloatArray, accelerations: FloatArra
 def run(accelerations: FloatArray, rate: float, state: FloatArray | None = None) -> FloatArray:
     """Return the rows of ``weigh`` (n, 9)."""
     out = np.empty((len(accelerations), comfort.FIGURE_COLUMNS))
-    state = np.zeros(comfort.STATE) if state is None else state
+    state = np.zeros(comfort.STATE_SIZE) if state is None else state
     weigh_all(comfort.design(rate), state, accelerations, out)
     return out
 
@@ -94,7 +94,7 @@ def test_in_the_loop_a_sine_has_the_standards_figures() -> None:
     rate, size = 1000.0, np.array([0.7, 1.1, 1.9])
     frequency = np.array([1.0, 3.0, 6.0])
     times = np.arange(60_000) / rate
-    state = np.zeros(comfort.STATE)
+    state = np.zeros(comfort.STATE_SIZE)
     wave = size * np.sin(2.0 * np.pi * frequency * times[:, None])
     run(wave[:10_000], rate, state)
     state[comfort.FIGURES] = 0.0  # the filters have settled, whole periods follow
