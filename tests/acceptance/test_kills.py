@@ -26,7 +26,7 @@ from mastd.settings.core.starter import find
 from mastd.wire.plant.direct_link import DirectLink
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from mastd.wire.plant.socket_link import LOST_PLANT_NS
-from tests.support.lab import Lab
+from tests.support.lab import PATIENCE, Lab
 
 pytestmark = pytest.mark.alone
 
@@ -92,8 +92,8 @@ def test_kill_9_of_the_daemon_lets_the_table_down_gently(lab: Lab) -> None:
     finally:
         daemon.kill()
         plant.terminate()
-        plant.communicate(timeout=20)
-        daemon.communicate(timeout=20)
+        plant.communicate(timeout=PATIENCE)
+        daemon.communicate(timeout=PATIENCE)
     rows = np.fromfile(log, dtype="<f8").reshape(-1, 19)
     assert np.linalg.norm(rows[:, 13:16], axis=1).max() < HALF_G
     assert rows[-1, 3] < -0.045
@@ -131,7 +131,7 @@ def test_kill_9_of_the_recorder_is_not_noticed_by_the_loop_and_the_file_recovers
     process = lab.start("run", profile, "--table", lab.table, "--config", lab.config, "--json", "--sim")
     record = lab.wait_for_state(process, "RUNNING")
     os.kill(child(process, "mastd.record.recorder"), signal.SIGKILL)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     document = json.loads(output)
     assert process.returncode == 1, errors
     assert document["state"] == "READY", "the run went to its end"
@@ -148,7 +148,7 @@ def test_kill_9_of_the_plant_ends_in_fault_with_its_cause_within_the_time_out(la
     lab.wait_for_state(process, "RUNNING")
     os.kill(child(process, "hil_sim plant"), signal.SIGKILL)
     killed = time.monotonic()
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3, errors
     assert time.monotonic() - killed < 20.0
     document = json.loads(output)
@@ -174,11 +174,11 @@ def test_a_stalled_daemon_goes_on_by_itself(lab: Lab, stall: float) -> None:
         daemon.send_signal(signal.SIGSTOP)
         threading.Event().wait(stall)  # the stall itself
         daemon.send_signal(signal.SIGCONT)
-        output, errors = daemon.communicate(timeout=60)
+        output, errors = daemon.communicate(timeout=PATIENCE)
     finally:
         daemon.kill()
         plant.terminate()
-        plant.communicate(timeout=20)
+        plant.communicate(timeout=PATIENCE)
     document = json.loads(output)
     assert document["state"] == "READY", errors
     assert document["missed"] >= stall * 900
@@ -214,4 +214,4 @@ def test_the_plant_can_be_reached_again_after_its_daemon_died(lab: Lab, tmp_path
         assert code == 0, document
     finally:
         plant.terminate()
-        plant.communicate(timeout=20)
+        plant.communicate(timeout=PATIENCE)

@@ -19,7 +19,7 @@ from mastd.loop.service.single_run import run
 from mastd.record.reader import open_run
 from mastd.safety.states import State
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
-from tests.support.lab import Lab
+from tests.support.lab import PATIENCE, Lab
 
 SHORT = """
 name: short
@@ -121,7 +121,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     record = lab.wait_for_state(process, "RUNNING")
     process.send_signal(number)
     process.send_signal(number)
-    output, errors = process.communicate(timeout=30)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, errors
     document = json.loads(output)
     assert document["verdict"] == "stopped"
@@ -147,7 +147,7 @@ def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, num
         text=True,
         cwd=lab.directory,
         env=lab.environment,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 1, done.stderr

@@ -19,7 +19,7 @@ import pytest
 from mastd.errors import UsageError
 from mastd.record.reader import open_run
 from mastd.wire.operators.client import OperatorClient
-from tests.support.lab import Lab, quick_lab
+from tests.support.lab import PATIENCE, Lab, quick_lab
 
 pytestmark = pytest.mark.alone
 
@@ -89,7 +89,7 @@ class Service:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30.0)
+        return self.process.wait(PATIENCE)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 
 from mastd.loop.process.child_watch import LOOK_NS
 from mastd.wire.operators.client import OperatorClient
-from tests.support.lab import Lab, replaced
+from tests.support.lab import PATIENCE, Lab, replaced
 from tests.support.wire.notify_socket import Listener
 from tests.support.wire.operators import wait_for
 
@@ -72,7 +72,7 @@ class Unit:
 
     def wait(self) -> int:
         assert self.process is not None
-        return self.process.wait(60.0)
+        return self.process.wait(PATIENCE)
 
     def ended(self, result: str, code: str, status: str) -> None:
         """Do what the service manager does when the main process is gone."""

@@ -21,7 +21,7 @@ from mastd.record.service_log.log import destination
 from mastd.record.service_log.throttle import MAX_IN_A_WINDOW
 from mastd.wire.operators.client import OperatorClient
 from tests.support.journal import Journal, fields_of, journal
-from tests.support.lab import SHAKING, Lab
+from tests.support.lab import PATIENCE, SHAKING, Lab
 from tests.support.recording import Stream, stream_channels, wait_for
 
 pytestmark = pytest.mark.alone
@@ -90,7 +90,7 @@ def test_the_journal_tells_a_night_at_the_table(lab: Lab) -> None:
                 ended = found.until(lambda entry: entry["MESSAGE"].startswith("record ends"), "the end")
         finally:
             process.send_signal(signal.SIGKILL)
-            process.wait(30.0)
+            process.wait(PATIENCE)
         gone = found.until(lambda entry: entry["PRIORITY"] == "2", "the death of the loop")
         assert "starts in OFF" in gone["MESSAGE"]
         said.seek(0)

@@ -20,6 +20,8 @@ from mastd.record.reader import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
+PATIENCE = 180.0
+"""s after which what a test waits for is not coming: waits end by their event, on a busy machine too."""
 
 SHAKING = """
 name: shaking
@@ -65,7 +67,7 @@ class Lab:
         return [sys.executable, "-m", module, *map(str, arguments)]
 
     def run(
-        self, *arguments: object, program: str = "mastd", timeout: float = 60.0
+        self, *arguments: object, program: str = "mastd", timeout: float = PATIENCE
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
@@ -89,7 +91,9 @@ class Lab:
             env=self.environment,
         )
 
-    def play(self, profile: object, *options: object, timeout: float = 60.0) -> tuple[int, dict[str, Any]]:
+    def play(
+        self, profile: object, *options: object, timeout: float = PATIENCE
+    ) -> tuple[int, dict[str, Any]]:
         """Run a profile with quick settings; return exit code and document."""
         done = self.run(
             "run",
@@ -107,7 +111,7 @@ class Lab:
 
     def wait_for_state(self, process: subprocess.Popen[str], state: str) -> Path:
         """Return the record of a run once it has entered ``state``, as the record itself tells."""
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             for record in self.directory.glob("runs/*/run.mcap"):
                 with contextlib.suppress(MastdError):

@@ -13,6 +13,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.recorder import RecorderHandle
+from tests.support.lab import PATIENCE
 
 
 def stream_channels(period_ns: int) -> ChannelSet:
@@ -50,7 +51,7 @@ def fault_files(directory: Path) -> list[Path]:
     return sorted(directory.glob("fault-*.mcap"))
 
 
-def wait_for(condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], what: str, limit: float = PATIENCE) -> None:
     """Ask again and again until the condition holds."""
     deadline = time.monotonic() + limit
     while not condition():

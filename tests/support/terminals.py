@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.lab import PATIENCE
+
 _CODE = re.compile(r"\x1b\[(\??)([0-9;]*)([A-Za-z])")
 
 
@@ -169,7 +171,7 @@ class Terminal:
         self.screen.feed(data.decode("utf-8", "ignore"))
         return True
 
-    def until(self, done: Callable[[Screen], object], what: str, limit: float = 30.0) -> Screen:
+    def until(self, done: Callable[[Screen], object], what: str, limit: float = PATIENCE) -> Screen:
         """Wait until the screen shows something."""
         end = time.monotonic() + limit
         while not done(self.screen):
@@ -181,7 +183,7 @@ class Terminal:
         """Wait until all of these words are on the screen."""
         return self.until(lambda screen: all(word in screen.text for word in words), ", ".join(words))
 
-    def ended(self, limit: float = 30.0) -> int:
+    def ended(self, limit: float = PATIENCE) -> int:
         """Wait for the end and return the exit code; what was sent last is on the screen then."""
         end = time.monotonic() + limit
         while self.process.poll() is None:

@@ -13,7 +13,7 @@ from mastd.loop.process.script import StopRequest
 from mastd.wire.plant.hello import LinkTerms
 from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.socket_link import PlantLink, SocketLink, connect
-from tests.support.lab import StartFollower
+from tests.support.lab import PATIENCE, StartFollower
 from tests.support.wire.operators import wait_for
 
 pytestmark = pytest.mark.alone
@@ -37,7 +37,7 @@ class Waiting:
         self._thread.start()
 
     def end(self) -> None:
-        self._thread.join(20.0)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
     def _wait(self) -> None:

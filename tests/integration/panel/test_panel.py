@@ -15,6 +15,7 @@ import pytest
 from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.gateway import GatewayHandle
 from tests.integration.wire.test_ctl import Table
+from tests.support.lab import PATIENCE
 from tests.support.terminals import Terminal
 from tests.support.wire.operators import job, settings, wait_for
 
@@ -218,7 +219,7 @@ def test_a_terminal_that_takes_nothing_keeps_no_stop_from_being_sent_and_no_pane
     panel.press("s")
     wait_for(lambda: Verb.STOP in [verb for verb, _ in desk.table.loop.taken], "the stop")
     panel.process.send_signal(signal.SIGTERM)
-    assert panel.process.wait(30.0) == 128 + signal.SIGTERM
+    assert panel.process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert panel.attributes == panel.before
 
 

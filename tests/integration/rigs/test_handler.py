@@ -40,7 +40,7 @@ from mastd.wire.rigs.client_async import AsyncRigClient
 from mastd.wire.rigs.client_session import RigRefusedError
 from mastd.wire.rigs.config import RigGatewayConfig, rig_configs
 from mastd.wire.rigs.gateway import RigGatewayHandle
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 from tests.support.wire.operators import wait_for
 
 pytestmark = pytest.mark.alone
@@ -210,7 +210,7 @@ def test_a_script_drives_and_leaves_after_its_duration(desk: Desk, tmp_path: Pat
     script = tmp_path / "script.csv"
     script.write_text("time_s,steering,throttle,brake\n0,0,0.3,0.125\n", encoding="utf-8")
     process = program(desk, "driver", "--name", "pedals", "--script", script, "--duration", "0.1 s")
-    out, errors = process.communicate(timeout=30.0)
+    out, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, errors) == (0, "", "")
     assert desk.row(0)[RIG_ROW.values : RIG_ROW.values + 2].tolist() == [0.3, 0.125]
     assert desk.row(0)[RIG_ROW.given] > 0
@@ -224,7 +224,7 @@ def test_a_rig_leaves_with_its_parent(desk: Desk) -> None:
     finally:
         parent.kill()
         parent.wait()
-    assert process.communicate(timeout=30.0) == ("", "")
+    assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 0
 
 

@@ -19,7 +19,7 @@ from mastd.record.reader import Run, open_run
 from mastd.wire.common.address import rigs_address
 from mastd.wire.plant.hello import Mode
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
-from tests.support.lab import ROOT, Lab, quick_lab
+from tests.support.lab import PATIENCE, ROOT, Lab, quick_lab
 from tests.support.rigs.profiles import heave, pose_stream, shaking, vehicle_here, vehicle_of_rig
 
 pytestmark = pytest.mark.alone
@@ -92,7 +92,7 @@ class World:
         finally:
             if process is not None:
                 process.send_signal(signal.SIGTERM)
-                out, err = process.communicate(timeout=20.0)
+                out, err = process.communicate(timeout=PATIENCE)
         if process is not None:
             assert (process.returncode, out, err) == (0, "", "")
         return open_run(record)

@@ -29,7 +29,7 @@ from mastd.wire.operators.client import OperatorClient
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from mastd.wire.rigs.client import RigClient
 from mastd.wire.rigs.client_session import RigRefusedError
-from tests.support.lab import ROOT, SHAKING, Lab, replaced
+from tests.support.lab import PATIENCE, ROOT, SHAKING, Lab, replaced
 
 pytestmark = pytest.mark.alone
 
@@ -85,7 +85,7 @@ class Play:
 
     def observer(self) -> OperatorClient:
         """Return a client that watches."""
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 return OperatorClient(f"ipc://{self.runtime}/mastd.operators", "test", role="observer")
@@ -95,7 +95,7 @@ class Play:
 
     def result(self) -> tuple[dict[str, Any], Run]:
         """Wait for the end; return document and record."""
-        out, errors = self.process.communicate(timeout=60.0)
+        out, errors = self.process.communicate(timeout=PATIENCE)
         assert out, errors
         (record,) = self.lab.directory.glob("runs/*/run.mcap")
         return json.loads(out), open_run(record)
@@ -122,7 +122,7 @@ def play(rig_lab: Lab) -> Iterator[Callable[..., Play]]:
 
 def until(client: OperatorClient, done: Callable[[Mapping[str, Any]], bool], what: str) -> Mapping[str, Any]:
     """Return the first status of which this is true."""
-    end = time.monotonic() + 30.0
+    end = time.monotonic() + PATIENCE
     for status in client.watch():
         if done(status):
             return status

@@ -23,7 +23,7 @@ from mastd.wire.operators.client import OperatorClient
 from mastd.wire.plant.hello import LinkTerms, Mode
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 from mastd.wire.plant.socket_link import PlaceTakenError, connect
-from tests.support.lab import ROOT, Lab
+from tests.support.lab import PATIENCE, ROOT, Lab
 from tests.support.wire.operators import wait_for
 
 pytestmark = pytest.mark.alone
@@ -65,7 +65,7 @@ class Program:
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; return the exit code and what else was printed, errors too."""
         self.process.send_signal(number)
-        output, errors = self.process.communicate(timeout=10)
+        output, errors = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, output + errors
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for build, options in ((directory, ()), (directory / "sanitized", ("SANITIZE=1",)))
     ]
-    printed = [build.communicate(timeout=120)[0] for build in builds]
+    printed = [build.communicate(timeout=PATIENCE)[0] for build in builds]
     assert [build.returncode for build in builds] == [0, 0], "\n".join(printed)
     assert printed == ["", ""], "built without a warning"
     return directory
@@ -239,7 +239,7 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
         wait_for(seated, "the daemon has the place", 60)
         with pytest.raises(PlaceTakenError, match=rf"the place is taken by mastd \(pid {runs[0].pid} on "):
             connect(free.address, terms("free-run"))
-        ended = [run.communicate(timeout=60) for run in runs]
+        ended = [run.communicate(timeout=PATIENCE) for run in runs]
     finally:
         for run in runs:
             run.kill()
@@ -401,7 +401,7 @@ def test_a_wrong_argument_is_one_line_and_exit_code_2(built: Path, options: list
         [built / "sanitized" / "plant_bridge", *options],
         capture_output=True,
         text=True,
-        timeout=10,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == 2
@@ -416,7 +416,7 @@ def test_a_second_bridge_at_the_same_socket_file_gives_up(built: Path, start: St
         [built / "plant_bridge", "--address", address],
         capture_output=True,
         text=True,
-        timeout=10,
+        timeout=PATIENCE,
         check=False,
     )
     assert (ended.returncode, "a plant listens here already" in ended.stderr) == (2, True)
@@ -693,7 +693,7 @@ def test_what_cannot_go_well_ends_the_rig_with_2(
     program = rig(f"ipc://{runtime}/mastd.rigs")
     gateway.heard("hello")
     gateway.say(answer if "kind" in answer else gateway.welcome(**answer))  # type: ignore[arg-type]
-    _, errors = program.process.communicate(timeout=10)
+    _, errors = program.process.communicate(timeout=PATIENCE)
     assert program.process.returncode == 2
     assert "see above" in errors
 
@@ -745,12 +745,12 @@ def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
             assert second.line().startswith("joined as pedals")
             wait_for(lambda: drives(1.0), "it drives on", 60)
             second.process.send_signal(signal.SIGUSR1)
-        document, errors = run.communicate(timeout=60)
+        document, errors = run.communicate(timeout=PATIENCE)
     finally:
         run.kill()
         run.communicate()
     assert run.returncode == 1, errors
     assert json.loads(document)["verdict"] == "stopped"
     assert second.end()[0] == 0
-    _, errors = nobody.process.communicate(timeout=10)
+    _, errors = nobody.process.communicate(timeout=PATIENCE)
     assert (nobody.process.returncode, "is the daemon there" in errors) == (1, True)

@@ -24,7 +24,7 @@ from mastd.wire.access.sessions import PeerIdentity
 from mastd.wire.access.verbs import Verb
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.gateway import GatewayHandle
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 from tests.support.wire.operators import StandInLoop, job, wait_for
 
 pytestmark = pytest.mark.alone
@@ -63,7 +63,7 @@ class Table:
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
         """Run a command; return exit code, output and messages."""
         process = self.start(*arguments)
-        output, messages = process.communicate(timeout=60)
+        output, messages = process.communicate(timeout=PATIENCE)
         return process.returncode, output, messages
 
 
@@ -108,7 +108,7 @@ def test_a_fault_ends_the_wait(table: Table) -> None:
     waiting = table.start("ctl", "raise", "--wait", "--as", "anna")
     wait_for(lambda: table.loop.state is State.RAISING, "the table rises")
     table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: link 1", State.FAULT
-    output, _ = waiting.communicate(timeout=60)
+    output, _ = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == 3
     assert output == "raise: ended by a fault; FAULT (velocity limit: link 1)\n"
 
@@ -140,7 +140,7 @@ def test_lowering_from_a_fault_that_stays_latched_is_a_success(table: Table) -> 
         wait_for(lambda: table.loop.state is State.LOWERING, "the table is lowered")
         assert json.loads(table("ctl", "status", "--json")[1])["state"] == "LOWERING"
         table.loop.fault, table.loop.cause, table.loop.state = 9, cause, State.FAULT
-        output, _ = waiting.communicate(timeout=60)
+        output, _ = waiting.communicate(timeout=PATIENCE)
         assert (waiting.returncode, output[: len(words)]) == (code, words)
 
 
@@ -225,7 +225,7 @@ def test_watch_prints_a_line_for_every_change_until_interrupted(table: Table) ->
     while "velocity limit" not in process.stdout.readline():
         pass
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_without_a_daemon_it_is_usage(table: Table, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, St
 from mastd.wire.plant.process import PlantProcess
 from mastd.wire.plant.provider import PlantRequest, RigidPayload, find_provider
 from mastd.wire.plant.socket_link import PlantLink
+from tests.support.lab import PATIENCE
 
 pytestmark = pytest.mark.alone
 
@@ -145,7 +146,7 @@ def test_the_motion_log_holds_one_row_per_period_in_free_run(tmp_path: Path) -> 
             if int(str(answer["time_ns"])) > 50_000_000:
                 break
         process.send_signal(signal.SIGINT)
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE) == 0
     rows = np.fromfile(log, dtype="<f8").reshape(-1, 19)
     assert rows.shape[0] > 40
     times = rows[:, 0]

@@ -20,6 +20,7 @@ from mastd.errors import ProtocolError
 from mastd.wire.plant.hello import LinkTerms, PlantHello
 from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.socket_link import SocketLink, connect
+from tests.support.lab import PATIENCE
 
 pytestmark = pytest.mark.alone
 
@@ -332,7 +333,7 @@ def linked(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Ind
     plant = IndependentPlant(f"ipc://{tmp_path}/plant", {**WELCOME, "mode": mode})
     plant.start()
     link = connect(f"ipc://{tmp_path}/plant", LOCKSTEP if mode == "lockstep" else FREE_RUN)
-    plant.join(5)
+    plant.join(PATIENCE)
     yield plant, link
     link.close()
     plant.context.destroy(linger=0)
@@ -453,7 +454,7 @@ def test_a_plant_that_does_not_fit_is_left(tmp_path: Path, changes: dict[str, ob
         with pytest.raises(ProtocolError, match=reason):
             connect(f"ipc://{tmp_path}/plant", FREE_RUN).close()
     finally:
-        plant.join(5)
+        plant.join(PATIENCE)
         plant.context.destroy(linger=0)
 
 

@@ -20,6 +20,7 @@ from mastd.wire.plant.direct_link import DirectLink, DirectPlant
 from mastd.wire.plant.hello import LinkTerms, Mode
 from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.socket_link import PlantLink, SocketLink, connect
+from tests.support.lab import PATIENCE
 
 pytestmark = pytest.mark.alone
 
@@ -72,7 +73,7 @@ def counters(address: str) -> dict[str, int]:
     return found
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE) -> None:
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, f"waited in vain until {what}"
@@ -282,7 +283,7 @@ def test_a_plant_ends_cleanly_when_told(start_follower: StartFollower, address: 
         process = start_follower(mode)
         link = connect(address, terms("lockstep" if mode == "lockstep" else "free-run"))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE) == 0
         directory = Path(address.removeprefix("ipc://")).parent
         assert list(directory.iterdir()) == []
         link.close()
@@ -295,7 +296,7 @@ def test_a_plant_ends_when_its_parent_is_gone(start_follower: StartFollower, add
     assert process.poll() is None
     parent.kill()
     parent.wait()
-    assert process.wait(5) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_a_second_plant_at_the_same_socket_file_is_refused(
@@ -315,7 +316,7 @@ def test_a_second_plant_at_the_same_socket_file_is_refused(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert second.returncode != 0

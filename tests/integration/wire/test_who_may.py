@@ -21,7 +21,7 @@ from mastd.wire.access.roles import ROLES
 from mastd.wire.operators.client import ClientKeys, OperatorClient
 from mastd.wire.operators.messages import Inputs, pack_drive, read_status
 from tests.support.journal import Journal, journal
-from tests.support.lab import ROOT, Lab, replaced
+from tests.support.lab import PATIENCE, ROOT, Lab, replaced
 from tests.support.wire.operators import Daemon, about, free_port, settings, wait_for
 
 pytestmark = pytest.mark.alone
@@ -160,7 +160,7 @@ def test_keys_change_under_a_running_daemon(hall: Hall) -> None:
             text=True,
             check=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-            timeout=30,
+            timeout=PATIENCE,
         )
         return json.loads(done.stdout)
 
@@ -258,7 +258,7 @@ def test_a_console_with_a_key_acts_under_its_name(hall: Hall, runtime: Path) -> 
                 answer = _message(browser, "answer")
                 assert answer["accepted"] is accepted, answer
         console.terminate()
-        assert console.wait(30) == 0
+        assert console.wait(PATIENCE) == 0
     hall.entry("the attempt", MASTD_OPERATOR="the-rig", MASTD_VERB="arm", MASTD_ROLE="rig")
 
 
@@ -292,7 +292,7 @@ def test_a_public_address_without_keys_is_refused_by_a_reload(
         assert lab.run("ctl", "status").stdout.startswith("mastd service"), "it serves on"
     finally:
         service.terminate()
-        service.communicate(timeout=60)
+        service.communicate(timeout=PATIENCE)
 
 
 def public(lab: Lab, address: str) -> Path:

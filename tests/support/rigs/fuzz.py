@@ -31,7 +31,7 @@ from mastd.errors import UsageError
 from mastd.wire.common.strict_messages import pack
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.messages import Hello
-from tests.support.lab import Lab, quick_lab, replaced
+from tests.support.lab import PATIENCE, Lab, quick_lab, replaced
 from tests.support.rigs.handler import HELLO
 from tests.support.wire.wire_frames import Frame, OperatorFrames, PlantFrames, RigFrames
 
@@ -286,7 +286,7 @@ class Daemon:
             if process.poll() is None:
                 process.terminate()
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(20.0)
+                    process.wait(PATIENCE)
             if process.poll() is None:
                 process.kill()
                 process.wait()

@@ -26,6 +26,7 @@ from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import FaultWords
+from tests.support.lab import PATIENCE
 
 LINKS = 7
 FLAT_MEMORY_KB = 4096
@@ -214,7 +215,7 @@ def free_port(count: int = 2) -> int:
                     return port
 
 
-def wait_for(condition: Callable[[], bool], what: str, limit: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], what: str, limit: float = PATIENCE) -> None:
     """Wait until another process has done something that only looking can tell."""
     deadline = time.monotonic() + limit
     while not condition():

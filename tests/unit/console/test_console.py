@@ -24,6 +24,7 @@ from mastd.console.messages import Choice, MessageError, Order, Ping, read_messa
 from mastd.console.outbox import MAX_TRACES, MAX_WORDS, Outbox, Traces, TraceWriter
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
+from tests.support.lab import PATIENCE
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
 JSON = st.recursive(
@@ -146,7 +147,7 @@ class SilentDaemon:
 
     def open(self) -> OperatorClient:
         self.asked.release()
-        assert self.goes_on.wait(20.0)
+        assert self.goes_on.wait(PATIENCE)
         raise UsageError("no daemon answers")
 
 
@@ -161,7 +162,7 @@ def test_commands_wait_in_a_short_queue_and_one_stop_counts_for_all_that_wait() 
     lanes = [Lane(daemon.open, lambda order: order.arguments, say, joined) for joined in (False, True)]
     for lane in lanes:
         assert lane.put(Order(1, "stop", {}))
-        assert daemon.asked.acquire(timeout=20.0)
+        assert daemon.asked.acquire(timeout=PATIENCE)
     commands, stops = lanes
     assert [commands.put(Order(k, "hold", {})) for k in range(2, MAX_QUEUE_LENGTH + 3)] == [
         *[True] * MAX_QUEUE_LENGTH,
@@ -170,7 +171,7 @@ def test_commands_wait_in_a_short_queue_and_one_stop_counts_for_all_that_wait() 
     assert all(stops.put(Order(k, "stop", {})) for k in (100, 101, 102))
     daemon.goes_on.set()
     for _ in range(1 + MAX_QUEUE_LENGTH + 4):
-        assert all_said.acquire(timeout=20.0)
+        assert all_said.acquire(timeout=PATIENCE)
     assert sorted(said) == sorted([1, *range(2, MAX_QUEUE_LENGTH + 2), 1, 100, 101, 102])
     opened = 1 + MAX_QUEUE_LENGTH + 2
     assert sum(daemon.asked.acquire(blocking=False) for _ in range(20)) == opened - 2, "three stops, one more"

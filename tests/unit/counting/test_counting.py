@@ -28,6 +28,7 @@ from mastd.formulations.tree.topology import TreeJoint
 from mastd.lanes import LANES
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.model.library import find
+from tests.support.lab import PATIENCE
 from tests.support.vehicle.states import any_inputs, anywhere
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -42,7 +43,7 @@ def told_by_plain_kernels(call: str) -> Any:
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return json.loads(told.stdout)
 

@@ -16,7 +16,7 @@ import pytest
 
 from mastd.errors import FormatError, UsageError
 from mastd.formats.sandbox.reader import Sandbox, unpack
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 
 MODULE = "tests.support.formats.misbehaving_library"
 
@@ -125,8 +125,8 @@ def test_a_daemonic_process_forked_from_one_that_reads_can_read_at_the_same_time
     process = context.Process(target=_tell_sums, args=(sandbox, other, answer), daemon=True)
     process.start()
     assert _sums(sandbox, path) == [19900.0] * 20
-    assert answer.get(timeout=30.0) == [100_000.0] * 20
-    process.join(30.0)
+    assert answer.get(timeout=PATIENCE) == [100_000.0] * 20
+    process.join(PATIENCE)
     assert process.exitcode == 0
 
 
@@ -165,10 +165,10 @@ def test_no_process_is_left_when_the_caller(path: Path, ending: str) -> None:
     watched = os.pidfd_open(template)
     if ending == "returns":
         process.stdin.close()
-        assert process.wait(30.0) == 0
+        assert process.wait(PATIENCE) == 0
     else:
         process.send_signal(signal.SIGKILL)
-        process.wait(30.0)
+        process.wait(PATIENCE)
     ended, _, _ = select.select([watched], [], [], 30.0)
     os.close(watched)
     process.stdout.close()

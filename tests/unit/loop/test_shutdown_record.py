@@ -18,6 +18,7 @@ from mastd.loop.service.shutdown_record import (
     note_shutdown,
     wait_for_helpers,
 )
+from tests.support.lab import PATIENCE
 
 pytestmark = pytest.mark.alone
 
@@ -107,5 +108,5 @@ def test_recorder_and_gateway_are_waited_for_but_not_for_ever() -> None:
     assert helper.stdin is not None
     helper.stdin.close()
     helper.wait()
-    waiting.join(10.0)
+    waiting.join(PATIENCE)
     assert not waiting.is_alive()

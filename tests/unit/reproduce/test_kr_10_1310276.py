@@ -20,6 +20,7 @@ from mastd.reproduce.kr_10_1310276.tables import case_items, difference_error, e
 from mastd.reproduce.models.chain import chain_of
 from mastd.reproduce.models.chain_stepping import advance_chain
 from mastd.vehicle.model.library import find
+from tests.support.lab import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTED_SIZES = (3, 4, 6, 9)
@@ -97,7 +98,7 @@ def test_operations_are_those_that_the_kernels_execute() -> None:
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     counts = json.loads(told.stdout)
     assert len(counts) == len(COUNTED_SIZES) * len(Policy) * 2

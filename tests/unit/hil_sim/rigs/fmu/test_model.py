@@ -12,6 +12,7 @@ from hil_sim.rigs.fmu.model import MAX_LOGGED, FmuModel
 from hil_sim.rigs.fmu.units import conversion
 from hil_sim.rigs.fmu.variables import FmuError, Port
 from mastd.errors import UsageError
+from tests.support.lab import PATIENCE
 from tests.support.rigs.fmu_samples import IDENTIFIER, LAG, PLATFORM, description, lag, needs_compiler, pack
 
 pytestmark = needs_compiler
@@ -158,7 +159,7 @@ def test_a_missing_shared_library_is_named(major: int, tmp_path: Path) -> None:
     subprocess.run(
         ["gcc", "-shared", "-fPIC", "-Wl,-soname,libfaraway.so.7", "-o", str(needed), str(source)],
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     path = lag(tmp_path, major, {"OUTSIDE": "faraway"}, str(needed))
     needed.unlink()

@@ -22,7 +22,7 @@ from hil_sim.rigs.fmu.units import DeclaredUnit
 from hil_sim.rigs.fmu.variables import FmuError, Variable
 from hil_sim.rigs.fmu.wiring import wire
 from mastd.errors import UsageError
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 from tests.support.rigs.fmu_samples import description, lag, needs_compiler, needs_fmpy
 
 NEWTON, METRE = DeclaredUnit("N"), DeclaredUnit("m")
@@ -264,7 +264,7 @@ def ended(path: Path, scratch: Path, number: signal.Signals, word: str = "steps"
             assert line, process.communicate()
         assert list(scratch.glob("mastd-fmu-*/modelDescription.xml"))
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert not list(scratch.glob("mastd-fmu-*"))
@@ -285,7 +285,7 @@ def test_a_signal_ends_it_and_removes_what_was_extracted(
 def test_an_fmu_that_fails_gives_its_place_back_and_says_why(tmp_path: Path) -> None:
     path = lag(tmp_path, 2, {"FAIL_AT": 20, "FAIL_STATUS": 3})
     process = at_a_table(path, tmp_path / "scratch")
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert output == "steps\nleft\n"
     assert errors == f"{path}: step 20 at 0.02 s: fmi2DoStep returned error\n"

@@ -26,7 +26,7 @@ from mastd.settings.table.payload import VehiclePayload
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.fmu.slave import columns
 from mastd.vehicle.payload.load import vehicle_on_table
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 from tests.support.rigs.fmu_samples import needs_fmpy
 
 for _needed in ("fmpy", "pythonfmu", "pythonfmu3"):
@@ -210,7 +210,7 @@ simulate_fmu(sys.argv[1], stop_time=0.01, debug_logging=True)
         [sys.executable, "-c", program, str(exported)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode != 0
