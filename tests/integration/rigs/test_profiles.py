@@ -197,7 +197,7 @@ def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: L
     assert rig.cycle.orders.loaded is not standing
     assert rig.cycle.vehicles.label == ""
     with pytest.raises(
-        SettingsError, match="no rig 'source' in the rigs' settings, known: none; give the rigs file"
+        SettingsError, match="the rigs' settings have no rig 'source', there are: none; give the rigs"
     ):
         Plan.load(lab.table, lab.profile(POSE), lab.config)
 

@@ -118,7 +118,7 @@ def test_a_rig_of_another_kind_or_none_is_told_with_both() -> None:
         "stream.rig: the rigs' settings have no rig 'simulator', there are: source, car, pedals"
     ]
     assert rigs_problems(read(EXTERNAL), RigsSettings())[1].endswith(
-        "no rig 'car' in the rigs' settings, known: none; give the rigs file with --rigs or in the "
+        "the rigs' settings have no rig 'car', there are: none; give the rigs file with --rigs or in the "
         "daemon's settings"
     )
 
