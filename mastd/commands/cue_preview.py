@@ -19,7 +19,7 @@ PERIOD: Final = 1e-3
 
 
 def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
-    """Return the cue that the first seconds of a drive ask for and give, SI; None where nobody drives yet.
+    """Return commanded and given cue of the first seconds of a drive, SI; None without a driver.
 
     Raises SettingsError, with the places in the profile's file, for what cannot be driven.
     """

@@ -59,7 +59,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, cut, resample and write; say what was written, what was odd and what is lost."""
+    """Read, cut, resample and write; print what was written, warnings and losses."""
     from mastd.formats.core.reshape import between
 
     rate, step, first, last = _quantities(arguments)

@@ -60,7 +60,7 @@ def daemon_settings(arguments: argparse.Namespace) -> Path:
 
 
 def rigs_settings(arguments: argparse.Namespace) -> Path | None:
-    """Return the file of rigs that is meant in the place of the settings' own, None for none."""
+    """Return the rigs file given instead of the settings' own, None for none."""
     from mastd.settings.core.starter import find
 
     return find("rigs", arguments.rigs) if arguments.rigs else None
@@ -117,7 +117,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
 
 def seed(text: str) -> int:
-    """Return a seed; argparse tells who gives another one."""
+    """Parse a seed; argparse reports an invalid one."""
     number = int(text)
     if not 0 <= number < 1 << 63:
         raise argparse.ArgumentTypeError("a seed is a whole number from 0 to 2^63 - 1")

@@ -7,7 +7,7 @@ from mastd.errors import UsageError
 
 
 def quantity(option: str, text: str, dimension: units.Dimension) -> float:
-    """Return the SI value of an option's quantity; UsageError says what would be right."""
+    """Parse an option's quantity to its SI value; UsageError names the expected form."""
     try:
         return units.parse(text, dimension)
     except units.UnitError as error:

@@ -15,7 +15,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Recover one file and say what was kept and what was lost."""
+    """Recover one file and print what was kept and what was lost."""
     import dataclasses
     import json
 

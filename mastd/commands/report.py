@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_run_page(page: Page, path: Path, result: dict[str, object]) -> None:
-    """Write a page and say in the document where it is."""
+    """Write a page and note its path in the document."""
     from mastd.report.write import write_page
 
     write_page(page, path)
@@ -119,7 +119,7 @@ def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]
 
 
 def exit_code(result: Mapping[str, object]) -> int:
-    """Return the exit code that stands for a verdict."""
+    """Return the exit code of a verdict."""
     return _EXIT_CODES[str(result["verdict"])]
 
 

@@ -17,7 +17,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile; say how long it took and where the cache is."""
+    """Compile; print the duration and the cache directory."""
     import time
 
     from mastd.kernel import cache_directory

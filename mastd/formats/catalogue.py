@@ -58,7 +58,7 @@ def recognise(path: Path) -> Format:
 
 
 def read(path: Path) -> Measurement:
-    """Return what a file holds; raise FormatError, UsageError."""
+    """Read a file into a measurement; raise FormatError, UsageError."""
     return recognise(path).read(path)
 
 
@@ -79,7 +79,7 @@ def pick(
 
 
 def with_step(series: Series, path: Path, step: float) -> Series:
-    """Return a series with the step in s that the user says, FormatError where the file says something else.
+    """Return a series with the user's step in s; raise FormatError where the file states another one.
 
     Times whose unit the file does not state have it thereby.
     """
@@ -93,7 +93,7 @@ def with_step(series: Series, path: Path, step: float) -> Series:
 
 
 def with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
-    """Return a channel with the unit that the user says, FormatError where the file says something else."""
+    """Return a channel with the user's unit; raise FormatError where the file states another one."""
     if unit is None or channel.unit == unit:
         return channel
     if not channel.unit:
@@ -105,7 +105,7 @@ def with_unit(channel: Channel, path: Path, unit: str | None) -> Channel:
 
 
 def completed(series: Series, path: Path, unit: str | None, step: float | None) -> Series:
-    """Return a series with what the user says of its channels, see ``pick``."""
+    """Return a series with the user's settings of its channels, see ``pick``."""
     stepped = series if step is None else with_step(series, path, step)
     return replace(stepped, channels=tuple(with_unit(channel, path, unit) for channel in series.channels))
 

@@ -124,7 +124,7 @@ def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | 
 
 
 def place(series: Series, index: int) -> float | None:
-    """Return where on the axis the value ``index`` (from 0) stands, None where that is not known."""
+    """Return the axis value at ``index`` (from 0), None where it is unknown."""
     if series.places is not None:
         found = float(series.places[index])
     elif series.step is not None:
@@ -135,7 +135,7 @@ def place(series: Series, index: int) -> float | None:
 
 
 def duration(series: Series) -> float | None:
-    """Return how long a series is on its axis: in time count · step, as a record's length is told.
+    """Return the length of a series on its axis: in time count · step, as for records.
 
     Of uneven places, and of another axis than time, it is the way from the first to the last. None where that
     is not known.
@@ -184,7 +184,7 @@ def density(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray] | 
 
 
 def envelope(values: FloatArray, most: int) -> IntArray:
-    """Return at most about ``most`` places (from 0, rising) whose values have all extremes of ``values``.
+    """Return at most about ``most`` indices (from 0, rising) that include all extremes of ``values``.
 
     The series is cut into stretches, of each of which the least and the largest value are taken, and the
     first that is no finite number, so that a gap is seen.

@@ -28,7 +28,7 @@ NO_SINE: Final = 0.0
 
 
 def driven_axes(reference: FloatArray) -> frozenset[str]:
-    """Return the axes that a reference (k, 6), displacements filtered to the band, asked to move."""
+    """Return the axes with commanded motion in a reference (k, 6), displacements filtered to the band."""
     sizes = ARMS * [rms(column) for column in reference.T]
     least = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
     return frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= least)
@@ -59,7 +59,7 @@ def judged_point(run: Run) -> str:
 
 
 def accelerations_at(run: Run, window: Window | None, motion: Aligned | None, point: str) -> Aligned | None:
-    """Return measured and asked accelerations of point "C" or "T", each (k, 6); None where there are none."""
+    """Return measured and commanded accelerations of point "C" or "T", each (k, 6), or None for none."""
     aligned = aligned_accelerations(run, window)
     place = _place(run, point)
     if aligned is None or motion is None or (point == "T" and place is None):

@@ -85,7 +85,7 @@ class ChannelSet:
         return self.columns[name]
 
     def extended(self, channels: Iterable[Channel]) -> ChannelSet:
-        """Return a new set with further channels; look columns up in the new set, slower ones move back."""
+        """Return a new set with further channels; look up columns in the new set, slower ones move back."""
         return ChannelSet((*self.channels, *channels), self.period_ns)
 
 
@@ -113,7 +113,7 @@ class PeriodCounter:
         return self.place(number)
 
     def place(self, number: int) -> int:
-        """Return the period at which a frame with this number follows those that were taken."""
+        """Return the period number of a frame relative to the frames that were taken."""
         return number - self._first + self._missed
 
 

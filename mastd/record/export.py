@@ -34,7 +34,7 @@ _ON_A_STEP: Final = 1e-6
 
 
 def held(channel: Channel) -> bool:
-    """Whether a recorded channel must not be interpolated or filtered: states, counters, profile time."""
+    """Return whether a channel must not be interpolated or filtered: states, counters, profile time."""
     return channel.unit == "1" or channel.name == "profile_time"
 
 

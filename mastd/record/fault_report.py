@@ -57,13 +57,13 @@ def fault_history(run: Run) -> FaultHistory | None:
 
 
 def fault_time(run: Run, history: FaultHistory) -> float:
-    """Return where the fault lies on the file's clock in s: between the frames before and after it."""
+    """Return the time of the fault on the file's clock in s: between the frames before and after it."""
     before = int(np.searchsorted(run.numbers, history.frame))
     return float(run.times[before - 1]) + run.period if before else float(run.times[0])
 
 
 def make_fault_result(run: Run, history: FaultHistory) -> dict[str, object]:
-    """Return the document of ``mastd report`` for a fault history; what the file does not hold is None."""
+    """Return the document of ``mastd report`` for a fault history; missing data are None."""
     time = fault_time(run, history)
     faulty = int(np.searchsorted(run.numbers, history.frame)) - 1  # its frame shows the state after the fault
     return {

@@ -102,7 +102,7 @@ class History:
         return ((number, data) for number, at, data in self._frames if at >= period)
 
     def events(self, number: int) -> list[Arrived]:
-        """Return the events kept before which at least ``number`` frames were offered."""
+        """Return the kept events, those before which at least ``number`` frames were offered."""
         return [arrived for arrived in self._events if arrived.number >= number]
 
 
@@ -133,7 +133,7 @@ class FaultFiles:
         self._open: list[_Open] = []
 
     def begin(self, fault: Arrived, origins: list[Origin]) -> None:
-        """Begin the file of one first cause with the history that is there, where a place accepts it."""
+        """Open the file of one first cause with the kept history, where a directory accepts it."""
         if self._begun >= MAX_FILES or len(self._open) >= MAX_OPEN:
             self.skipped += 1
             return
@@ -166,12 +166,12 @@ class FaultFiles:
             self._guarded(file, lambda writer: writer.event(event))
 
     def synchronise_if_due(self) -> None:
-        """Bring what is older than 0.25 s to the disk."""
+        """Synchronise data older than 0.25 s with the disk."""
         for file in list(self._open):
             self._guarded(file, RunWriter.synchronise_if_due)
 
     def finish(self, offered: int) -> None:
-        """Finish what is open, at the end of the recorder: with less than a second after the fault."""
+        """Close open files at the end of the recorder: with less than a second after the fault."""
         for file in list(self._open):
             self._finish(file, complete=False, reached=min(offered, file.last))
 

@@ -197,7 +197,7 @@ class RecorderHandle:
 
     @property
     def dropped(self) -> int:
-        """Frames that found no room so far."""
+        """Number of frames lost because the ring was full."""
         return self._ring.dropped
 
     @property
@@ -207,7 +207,7 @@ class RecorderHandle:
 
     @property
     def ring(self) -> RingPlace:
-        """Where the frames are, for processes that look on."""
+        """The frames' ring, for processes that read it."""
         return self._ring.place
 
     @property
@@ -232,7 +232,7 @@ class RecorderHandle:
         return True
 
     def trouble(self) -> str | None:
-        """Return in one line what is not being recorded, None if all is well; to be asked once a second.
+        """Return in one line what is not being recorded, None for nothing; to be called once a second.
 
         Never waits. A process that has ended is trouble for good; a run's file that was refused is until the
         next run begins, a fault file until one could be written; frames dropped since the last call are once.
@@ -253,7 +253,7 @@ class RecorderHandle:
         return f"{lost} frames dropped: the recorder does not keep up" if lost > 0 else None
 
     def close(self, timeout: float = 10.0) -> RecorderResult:
-        """End the record and return what is in it; a recorder silent for ``timeout`` seconds is killed."""
+        """Close the record and return its contents; kill a recorder silent for ``timeout`` seconds."""
         self._ring.close()
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)

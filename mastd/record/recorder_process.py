@@ -42,7 +42,7 @@ class StatusLine:
         self._said = self._sent["trouble"]
 
     def update(self) -> None:
-        """Send and log what has changed."""
+        """Send and log changes."""
         status = self._files.status()
         if status == self._sent:
             return

@@ -41,7 +41,7 @@ _LOAD: Final = "vehicle.load."
 
 
 def ride_figures(run: Run, span: Span | None) -> dict[str, object]:
-    """Return what of ``vehicle`` and ``cueing`` the record has channels for; see the top of the module.
+    """Return the figures of ``vehicle`` and ``cueing`` that the record has channels for, see above.
 
     ``vehicle``: ``seat`` (for each of SEAT_FIGURES its x, y, z; ``total_value_ms2``; ``reaction``),
     ``wheels`` (name → WHEEL_FIGURES) and ``unconverged_share``; ``cueing``: axis → CUE_FIGURES. ``span`` is

@@ -29,7 +29,7 @@ def ride_block(result: Mapping[str, Any]) -> Block:
 
 
 def seat_block(result: Mapping[str, Any]) -> Block:
-    """Return what the seat felt."""
+    """Return the comfort figures at the seat."""
     seat = _part(result, "vehicle", "seat")
     if not seat:
         return []
@@ -57,7 +57,7 @@ def cue_block(result: Mapping[str, Any]) -> Block:
 
 
 def wheel_block(result: Mapping[str, Any], first: int = 0, end: int | None = None) -> Block:
-    """Return what wheels ``first`` … ``end`` - 1 did, by default all."""
+    """Return the figures of wheels ``first`` … ``end`` - 1, by default all."""
     wheels = _part(result, "vehicle", "wheels")
     chosen = list(wheels.items())[first:end]
     if not chosen:

@@ -62,7 +62,7 @@ class RunFiles:
         return self._run_trouble or self._faults.trouble
 
     def status(self) -> dict[str, object]:
-        """Return what the loop may want to know at any time."""
+        """Return the status of recording for the loop."""
         return {
             "trouble": self.trouble,
             "recording": None if self._run is None else str(self._run.path),
@@ -72,7 +72,7 @@ class RunFiles:
         }
 
     def totals(self) -> dict[str, object]:
-        """Return what is in all files of runs together, and what became of the fault files."""
+        """Return the totals of all runs' files, and the results of the fault files."""
         return {
             "frames": self._frames,
             "gaps": self._gaps,
@@ -105,7 +105,7 @@ class RunFiles:
                 self._faults.begin(arrived, self._origins())
 
     def synchronise_if_due(self) -> None:
-        """Bring what is older than 0.25 s to the disk."""
+        """Synchronise data older than 0.25 s with the disk."""
         self._on_run(RunWriter.synchronise_if_due)
         self._faults.synchronise_if_due()
 
@@ -201,7 +201,7 @@ def read_metadata(path: Path) -> dict[str, object]:
 
 
 def more_channels(metadata: Mapping[str, object]) -> list[Channel]:
-    """Return the channels that a run's metadata name; raise ValueError for what names none."""
+    """Return the channels named in a run's metadata; raise ValueError for unknown ones."""
     named = metadata.get(MORE_CHANNELS, [])
     if not isinstance(named, list):
         raise ValueError(f"{MORE_CHANNELS}: not a list")

@@ -136,7 +136,7 @@ class RunWriter:
         self._unsynchronised = True
 
     def skip_to(self, number: int) -> None:
-        """Mark the frames before the one with this number that never came as a gap."""
+        """Mark the missing frames before the one with this number as a gap."""
         lost = number - self._next
         if lost > 0:
             self.lost += lost
@@ -157,11 +157,11 @@ class RunWriter:
         self._unsynchronised = True
 
     def time_ns(self, number: int) -> int:
-        """Return the time in the file of what happens once ``number`` frames have been offered."""
+        """Return the file time of an event after ``number`` offered frames."""
         return self._periods.place(number) * self._period_ns
 
     def synchronise_if_due(self) -> None:
-        """Flush and synchronise what is older than 0.25 s of wall time."""
+        """Flush and synchronise data older than 0.25 s of wall time."""
         if self._unsynchronised and time.monotonic() - self._synchronised >= CHUNK_NS / 1e9:
             self.flush()
 
@@ -185,7 +185,7 @@ class RunWriter:
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file as it is, for instance on a full disk; what is on disk stays readable."""
+        """Close the file unfinished, for instance on a full disk; data on disk remain readable."""
         with contextlib.suppress(OSError):
             self._file.close()
 

@@ -24,7 +24,7 @@ _LEFT_OUT: Final = frozenset({"plant.boot_id"})
 
 
 def differences(runs: Sequence[Run]) -> tuple[list[tuple[str, list[str]]], int]:
-    """Return what is not the same in all runs, as path and the value of each, and how many values are."""
+    """Return the entries that differ between runs, as path and the value of each run, and their number."""
     heads = [dict(_flat(run)) for run in runs]
     rows, same = [], 0
     for path in dict.fromkeys(path for head in heads for path in head):
@@ -42,7 +42,7 @@ def differences(runs: Sequence[Run]) -> tuple[list[tuple[str, list[str]]], int]:
 
 
 def same_profile(runs: Sequence[Run]) -> bool:
-    """Return whether all runs were asked for the same motion, whatever their profile's name and criteria."""
+    """Return whether all runs have the same commanded motion, whatever their profile's name and criteria."""
     asked = []
     for run in runs:
         profile = run.metadata.get("profile")

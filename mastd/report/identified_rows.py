@@ -32,7 +32,7 @@ class Row:
     unit: str
 
     def texts(self) -> tuple[str, str, str, str, str]:
-        """Return quantity, of what, nominal, found and uncertainty as words with their unit."""
+        """Return quantity, object, nominal value, identified value and uncertainty as texts with units."""
         unit = f" {self.unit}" if self.unit else ""
         nominal = "–" if self.nominal is None else f"{self.nominal:.5g}{unit}"
         return (

@@ -29,27 +29,27 @@ def seconds(time: float, digits: int = 1) -> str:
 
 
 def moment(unix: object) -> str:
-    """Return a wall time where the page is made, with its distance from UTC."""
+    """Return a wall time in the local time zone, with its offset from UTC."""
     if isinstance(unix, bool) or not isinstance(unix, int | float) or not 0 <= unix < 1e11:
         return "unknown"
     return datetime.datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
 
 
 def part(value: object, *keys: str) -> Any:
-    """Return what stands at a path of keys, None where there is nothing."""
+    """Return the value at a path of keys, None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def group(value: object, *keys: str) -> Mapping[str, Any]:
-    """Return the mapping that stands at a path of keys, an empty one where there is none."""
+    """Return the mapping at a path of keys, an empty one where there is none."""
     found = part(value, *keys)
     return found if isinstance(found, Mapping) else {}
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number with what it counts: 1 frame, 2 frames."""
+    """Return a number with its noun: 1 frame, 2 frames."""
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 

@@ -14,7 +14,7 @@ _DEGREES = 180.0 / math.pi
 
 
 def segment_words(segment: Mapping[str, Any]) -> str:
-    """Return what one segment asks for."""
+    """Return a segment's command in words."""
     kind = str(segment.get("kind"))
     say = _KINDS.get(kind)
     words = say(segment) if say is not None else f"{kind}: {plain(segment)}"
@@ -29,7 +29,7 @@ def segment_words(segment: Mapping[str, Any]) -> str:
 
 
 def segment_duration(segment: Mapping[str, Any]) -> float | None:
-    """Return the time in s of one play of a segment, None where its file tells it."""
+    """Return the duration of a segment in s, None where its file states it."""
     duration = segment.get("duration")
     if isinstance(duration, int | float):
         return float(duration)
@@ -40,7 +40,7 @@ def segment_duration(segment: Mapping[str, Any]) -> float | None:
 
 
 def payload_words(payload: Mapping[str, Any]) -> str:
-    """Return what stands on the table."""
+    """Return the payload in words."""
     kind = payload.get("kind")
     if kind == "rigid":
         height = part(payload, "centre_of_gravity")
@@ -55,7 +55,7 @@ def payload_words(payload: Mapping[str, Any]) -> str:
 
 
 def driving_words(oils: Mapping[str, Any]) -> str:
-    """Return what is driven, and by whom."""
+    """Return the driven vehicle and its driver in words."""
     driver = {key: value for key, value in group(oils, "driver").items() if key != "kind"}
     return (
         f"{_name(oils.get('vehicle'))} from {quantity(oils.get('speed'), 'km/h', 3.6)} on a road"
@@ -66,7 +66,7 @@ def driving_words(oils: Mapping[str, Any]) -> str:
 
 
 def stream_words(stream: Mapping[str, Any]) -> str:
-    """Return what a rig gives, and within what the table makes it."""
+    """Return a rig's stream and its limits in words."""
     rig = plain(stream.get("rig"))
     if stream.get("kind") == "seat":
         return f"motion at the seat of the vehicle of rig {rig}, cueing: {part(stream, 'cueing', 'kind')}"

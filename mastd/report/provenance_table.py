@@ -12,7 +12,7 @@ from mastd.report.numbers import group, part, plain
 
 
 def provenance_facts(run: Run, result: Mapping[str, Any]) -> Facts:
-    """Return what can be traced, as names with their values."""
+    """Return the provenance of a run, as names with their values."""
     metadata = run.metadata
     rows: list[tuple[str, str]] = [("record", str(run.path))]
     if result.get("command_sha256"):
@@ -51,7 +51,7 @@ def serials_table(run: Run) -> Table | None:
 
 
 def rights_table(run: Run) -> Table | None:
-    """Return which real-time rights the run had, None where the record does not tell."""
+    """Return the real-time rights of a run, None where the record has none."""
     for event in run.events:
         rights = event.get("rights")
         if event.get("event") == "rights" and isinstance(rights, list):

@@ -79,12 +79,12 @@ class View:
 
 
 def read(path: Path) -> Run:
-    """Return a record with the channels that results and pages look at; errors are those of ``open_run``."""
+    """Read a record with the channels of results and pages; errors are those of ``open_run``."""
     return open_run(path, lambda name: not name.startswith(_NOT_SHOWN))
 
 
 def view_of(run: Run) -> View:
-    """Return what a page shows of a run or of a fault history.
+    """Return the data that a page shows of a run or of a fault history.
 
     Raises FormatError if the record lacks a channel that every page shows.
     """
@@ -119,7 +119,7 @@ def _played(run: Run) -> tuple[float, slice]:
 
 
 def level_words(view: View) -> str:
-    """Return the master gain at the beginning, and what was asked for while the record went on."""
+    """Return the master gain at the start of a run, and its changes during the run."""
     start, later = 1.0, []
     for event in view.run.events:
         share = event.get("share")
@@ -179,6 +179,6 @@ _COUNTERS: Final = ("event", "frame", "cycle", "step")
 
 
 def request_words(event: Mapping[str, object]) -> str:
-    """Return what an operator asked for."""
+    """Return an operator's request in words."""
     share = event.get("share")
     return str(event.get("verb")) + (f" {1e2 * share:.4g} %" if isinstance(share, int | float) else "")

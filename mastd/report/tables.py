@@ -125,7 +125,7 @@ def criterion_words(name: str) -> tuple[str, float]:
 
 
 def limit_words(limit: object, factor: float) -> str:
-    """Return what a criterion allows."""
+    """Return the limit of a criterion in words."""
     if isinstance(limit, list | tuple):
         return " … ".join(figure(value, factor) for value in limit)
     return f"at most {figure(limit, factor)}"
@@ -155,7 +155,7 @@ def seat_table(result: Result) -> Table | None:
 
 
 def wheel_table(result: Result) -> Table | None:
-    """Return what each wheel did, None where the record has none."""
+    """Return the figures of each wheel, None where the record has none."""
     wheels = group(result, "vehicle", "wheels")
     if not wheels:
         return None
@@ -167,7 +167,7 @@ def wheel_table(result: Result) -> Table | None:
 
 
 def cue_table(result: Result) -> Table | None:
-    """Return how the cue was given, None where the record has none."""
+    """Return the figures of the cueing, None where the record has none."""
     cueing = group(result, "cueing")
     if not cueing:
         return None

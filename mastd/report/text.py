@@ -10,7 +10,7 @@ _NO_TEXT: Final = frozenset({"Cc", "Cf", "Cs", "Cn"})
 
 
 def printable(text: str) -> str:
-    """Return a text with a mark in the place of each character that is none; line ends and tabs stay."""
+    """Return a text with every unprintable character replaced by a mark; line ends and tabs remain."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in "\n\t" or category(c) not in _NO_TEXT else "\ufffd" for c in text)

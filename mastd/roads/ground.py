@@ -170,7 +170,7 @@ def outside(parameters: FloatArray, x: float, y: float) -> float:
 
 @fused_kernel
 def ground_axes(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
-    """Return the place (m) in the ground's own axes of the point of its surface at x, y (m, inertial)."""
+    """Return the surface point at x, y (m, inertial) in the ground's own axes (m)."""
     if parameters[0] == _PLANE:
         dx = x - parameters[_POINT]
         dy = y - parameters[_POINT + 1]
@@ -186,7 +186,7 @@ def ground_axes(parameters: FloatArray, x: float, y: float) -> tuple[float, floa
 
 @fused_kernel
 def from_ground(parameters: FloatArray, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return where (m, inertial axes) a point is that is fixed to the ground at x, y, z (m) in its axes.
+    """Transform a point x, y, z (m) that is fixed to the ground from its axes to inertial ones (m).
 
     A plane's axes have their origin in its point; every other ground's axes are the inertial ones.
     """
@@ -294,7 +294,7 @@ class Ground:
         velocity: FloatArray | None = None,
         angular: FloatArray | None = None,
     ) -> Ground:
-        """Return a plane that moves, at rest unless told: see ``write_plane``.
+        """Return a moving plane, at rest by default: see ``write_plane``.
 
         Raises ValueError for a plane that does not face up.
         """
@@ -395,7 +395,7 @@ class Ground:
         return self._with(EXTENT, *centre, half_length, half_width)
 
     def with_run_up(self, length: float) -> Ground:
-        """Return this road beginning ``length`` (m) earlier, for ``outside``: what is before it is level."""
+        """Return this road beginning ``length`` (m) earlier, for ``outside``: level before its beginning."""
         centre, half = self.values[EXTENT], self.values[EXTENT + 2]
         return self._with(EXTENT, centre - 0.5 * length, self.values[EXTENT + 1], half + 0.5 * length)
 

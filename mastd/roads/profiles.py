@@ -116,7 +116,7 @@ class _Column:
     factor: float = 1.0
 
     def told(self, value: float) -> str:
-        """Return name and value as they stand in the file."""
+        """Return name and value as written in the file."""
         return f"{self.name} {value / self.factor:g}"
 
     @property

@@ -94,7 +94,7 @@ def tracks(start: float, spacing: float, heights: FloatArray, track_width: float
 
 
 def rolled_over(heights: FloatArray, spacing: float, radius: float) -> FloatArray:
-    """Return what a rigid wheel of ``radius`` (m) feels of ``heights`` (…, n), given every ``spacing`` (m).
+    """Return the path of a rigid wheel of ``radius`` (m) over ``heights`` (…, n), every ``spacing`` (m).
 
     Its lowest point when its centre is above x: max over |d| < R of z(x + d) + √(R² − d²) − R. The road goes
     on level at both ends.

@@ -28,7 +28,7 @@ FIGURES: Final = (
 
 
 def no_figures() -> dict[str, Figures]:
-    """Return the figures of all axes where none can be had."""
+    """Return empty figures for all axes."""
     return {axis: dict.fromkeys(FIGURES) for axis in AXES}
 
 

@@ -139,7 +139,7 @@ def design(rate: float) -> FloatArray:
 
 @fused_kernel
 def weigh(constants: FloatArray, state: FloatArray, acceleration: FloatArray, out: FloatArray) -> None:
-    """Take one more sample of the acceleration (3) at a seat, m/s², at rest 0, in the seat's axes.
+    """Add a sample of the acceleration (3) at a seat, m/s², at rest 0, in the seat's axes.
 
     ``constants`` are those of ``design``; ``state`` (STATE_SIZE) begins as zeros. Writes into ``out``
     (FIGURE_COLUMNS), see ``FigureColumns``. A sample that is not finite stays in the state until that is

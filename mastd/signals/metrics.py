@@ -64,7 +64,7 @@ def nrmse(achieved: FloatArray, reference: FloatArray) -> float | None:
 
 
 def peak_ratio(achieved: FloatArray, reference: FloatArray) -> float | None:
-    """Return the achieved over the asked largest magnitude."""
+    """Return the ratio of the maximum magnitudes, measured to commanded."""
     if not len(reference):
         return None
     return _ratio(float(np.max(np.abs(achieved))), float(np.max(np.abs(reference))))
@@ -127,7 +127,7 @@ def _nrmse_at(achieved: FloatArray, reference: FloatArray, lag: float) -> float 
 
 
 def cross_axis(accelerations: Mapping[str, float], driven: frozenset[str]) -> dict[str, float | None]:
-    """Return per axis what moved that was not asked for, as a ratio of effective accelerations.
+    """Return the cross-axis motion per axis, as a ratio of RMS accelerations.
 
     ``accelerations``: axis → rms of the achieved acceleration in m/s², rotations already at 1.4 m. An axis
     that was not driven: its own acceleration over that of all driven axes together (root of the sum of

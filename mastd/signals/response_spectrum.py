@@ -60,7 +60,7 @@ def _oscillator(turn: float, damping: float) -> tuple[list[float], list[float]]:
 
 
 def outside_share(achieved: FloatArray, asked: FloatArray, tolerance: float) -> float | None:
-    """Return the share of the points (f,) at which one spectrum leaves ±``tolerance`` of the other.
+    """Return the ratio of points (f,) at which one spectrum leaves ±``tolerance`` of the other.
 
     None where there is no point, or nothing was asked for at one.
     """

@@ -185,7 +185,7 @@ def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[s
 
 
 def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
-    """Write the transducers' offsets (m) into the file of ``table``, all else as it stands.
+    """Write the transducers' offsets (m) into the file of ``table``, all else unchanged.
 
     The old file stays beside it as FILE.bak. Raises UsageError for a starter file, and for a file that is
     another table by now; SettingsError for one in which an offset is not to be found.

@@ -44,7 +44,7 @@ def table_of(run: Run) -> TableSettings:
 
 
 def balance_limit(run: Run) -> float:
-    """Return the largest trim of a link in m that the run's settings allow, 0 where they know of none."""
+    """Return the run's maximum actuator trim in m, 0 where its settings have none."""
     value: object = run.metadata.get("daemon")
     for key in ("control", "balance", "limit"):
         value = value.get(key) if isinstance(value, dict) else None

@@ -165,7 +165,7 @@ def _until_up(client: OperatorClient, longest_s: float) -> None:
 
 
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the arguments of the verb as they stand on the wire."""
+    """Return the arguments of the verb in the message's form."""
     from mastd import units
     from mastd.settings.core.starter import names
     from mastd.wire.operators.messages import AXES

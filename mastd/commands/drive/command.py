@@ -151,7 +151,7 @@ class DriveLoop:
 
 
 def line(inputs: Inputs, status: dict[str, Any]) -> str:
-    """Return one line: what the car does, as far as the daemon tells, and what is sent to it."""
+    """Return one line with the car's reported motion and the inputs sent to it."""
     vehicle = status.get("vehicle")
     side = "left" if inputs.steering >= 0.0 else "right"
     parts = [

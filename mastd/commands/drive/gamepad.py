@@ -98,7 +98,7 @@ USUAL: Final = PadMapping(
 
 
 def mapping_of(texts: Sequence[str]) -> PadMapping:
-    """Return the usual mapping with what texts such as ``throttle=-2`` or ``up=7`` change.
+    """Return the default mapping, changed by texts such as ``throttle=-2`` or ``up=7``.
 
     Raises UsageError, one line for each text that says nothing.
     """
@@ -131,7 +131,7 @@ class Gamepad:
         self._values = dict.fromkeys(AXES, 0.0)
 
     def hear(self, event: Event) -> str:
-        """Take an event; return what it does besides driving: stop, or nothing."""
+        """Handle an event; return its action besides driving: stop, or nothing."""
         if event.kind == AXIS:
             for name, axis in self._mapping.axes.items():
                 if axis.number == event.number:
@@ -145,7 +145,7 @@ class Gamepad:
         return "stop" if "stop" in pressed else ""
 
     def inputs(self) -> Inputs:
-        """Return what is sent."""
+        """Return the inputs to send."""
         return Inputs(**self._values, gear=self.gear)
 
     def _move(self, name: str, value: float, initial: bool) -> None:
@@ -182,7 +182,7 @@ class Device:
             raise UsageError(f"--gamepad {path}: is not a joystick device; usually {DEVICE}")
 
     def read(self) -> bytes:
-        """Return what has come; raise UsageError if the device is gone."""
+        """Read pending events; raise UsageError if the device is gone."""
         try:
             data = os.read(self.descriptor, _BYTES)
         except BlockingIOError:

@@ -77,7 +77,7 @@ class KeyReader:
 
 
 def action(key: str) -> str:
-    """Return what a key does besides driving: stop, quit, or nothing."""
+    """Return a key's action besides driving: stop, quit, or nothing."""
     return _ACTIONS.get(key, "")
 
 
@@ -119,7 +119,7 @@ class Keyboard:
             self._throttle, self._full_brake = 0.0, True
 
     def inputs(self, now: float) -> Inputs:
-        """Return what is sent."""
+        """Return the inputs to send."""
         self._pass_time(now)
         brake = 1.0 if self._full_brake else self._brake
         return Inputs(self._steering, self._throttle, brake, 0.0, self._gear)

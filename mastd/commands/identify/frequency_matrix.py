@@ -51,7 +51,7 @@ class Matrices:
 
 
 def matrices_of(record: Run, table: TableSettings) -> Matrices:
-    """Return the matrices that a record tells; raise FormatError for a play that does not tell them."""
+    """Identify the matrices from a record; raise FormatError where it does not suffice."""
     duration, band = record.metadata.get("duration"), record.metadata.get("band")
     if not isinstance(duration, int | float) or not isinstance(band, list | tuple):
         raise FormatError(f"{record.path}: does not state the duration of its run and the band it excites")

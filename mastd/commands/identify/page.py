@@ -34,7 +34,7 @@ _BOUNDS: Final = 3.0
 def identified_page(
     found: Findings, rows: Sequence[Row], table: TableSettings, title: str, facts: Sequence[tuple[str, str]]
 ) -> Page:
-    """Return the page; ``facts`` say where the values come from."""
+    """Return the page; ``facts`` are the origin of the values."""
     blocks: list[Block] = [
         _banner(found, table, title),
         *(Paragraph(note, warning=True) for note in found.notes),

@@ -39,7 +39,7 @@ def table_of(run: Run) -> TableSettings:
 
 
 def payload_of_run(run: Run) -> Standing:
-    """Return what stood on the table as the profile says it; raise FormatError for a simulated vehicle."""
+    """Return the payload of the run's profile; raise FormatError for a simulated vehicle."""
     profile = run.metadata.get("profile")
     payload = profile.get("payload") if isinstance(profile, Mapping) else None
     if isinstance(payload, Mapping) and payload.get("kind") in SIMULATED:
@@ -76,7 +76,7 @@ class Play:
 
 
 def play_of(run: Run, table: TableSettings) -> Play:
-    """Return the longest stretch that the profile played without a long gap, a row a period.
+    """Return the longest part of the profile's run without a long gap, a row a period.
 
     Samples stand at the plant's time, commands at the loop's periods, which a stale sample repeats; the
     median of their difference ties the two together. Raises FormatError if there is no stretch that is long

@@ -44,7 +44,7 @@ def check_picture(path: Path) -> None:
 
 
 def write_picture(inspected: Inspected, path: Path) -> list[str]:
-    """Draw what was found; return what is not shown, one line each. Raises UsageError."""
+    """Draw a measurement; return what is not shown, one line each. Raises UsageError."""
     road = next((series for series in inspected.measurement.series if len(_sections(series)) > 1), None)
     figure, notes = _series(inspected) if road is None else (_road(inspected, road), list[str]())
     try:

@@ -77,7 +77,7 @@ def _all_numbers(measurement: Measurement) -> tuple[tuple[int, ...], ...]:
 
 
 def document(inspected: Inspected) -> object:
-    """Return what was found as data for JSON: SI in keys that name a unit, else the channel's own unit."""
+    """Return a measurement as data for JSON: SI in keys that name a unit, else the channel's own unit."""
     measurement = inspected.measurement
     return plain(
         {
@@ -149,7 +149,7 @@ def _entry(series: Series, number: int, channel: Channel, found: Statistics) -> 
 
 
 def page(inspected: Inspected, *, everything: bool) -> str:
-    """Return what was found as lines of at most 100 characters; all of it, or the first of long lists."""
+    """Return a measurement as lines of at most 100 characters; all of it, or the first of long lists."""
     measurement = inspected.measurement
     lines = [
         clean(str(inspected.path)),

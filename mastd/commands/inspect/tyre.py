@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def tyre_document(path: Path, properties: TyreProperties) -> object:
-    """Return what the file says as data for JSON, SI."""
+    """Return a tyre property file as data for JSON, SI."""
     return plain(
         {
             "file": str(path),
@@ -26,7 +26,7 @@ def tyre_document(path: Path, properties: TyreProperties) -> object:
 
 
 def tyre_page(path: Path, properties: TyreProperties) -> str:
-    """Return what the file says as lines."""
+    """Return a tyre property file as lines."""
     lines = [
         ("format", f"tyre property file, {properties.format}"),
         ("side", f"measured on the side: {properties.side}"),

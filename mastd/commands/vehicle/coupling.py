@@ -52,7 +52,7 @@ def add_coupling_parser(manoeuvres: Subparsers) -> None:
 
 
 def run_coupling(arguments: argparse.Namespace) -> int:
-    """Print what ``coupling.margins`` finds on the table's oil columns and on a free table.
+    """Print the ``coupling.margins`` on the table's oil columns and on a free table.
 
     Raises UsageError, SettingsError, GroundError or EquilibriumError for a vehicle that cannot stand there.
     """

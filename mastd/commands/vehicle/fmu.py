@@ -32,7 +32,7 @@ def add_fmu_parser(manoeuvres: Subparsers) -> None:
 
 
 def run_fmu(arguments: argparse.Namespace) -> int:
-    """Write the FMU and say what it is; return 0.
+    """Write the FMU and print its description; return 0.
 
     Raises UsageError, SettingsError, GroundError or EquilibriumError for a vehicle that cannot stand on the
     table, or a file that cannot be written.

@@ -92,7 +92,7 @@ def add_quantities(
 def add_manoeuvre(
     subparsers: Subparsers, name: str, text: str, carry_out: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
-    """Return the parser of one manoeuvre with what all of them have."""
+    """Return the parser of one manoeuvre with the options common to all."""
     parser = subparsers.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     parser._negative_number_matcher = _NEGATIVE_QUANTITY
     parser.add_argument(
@@ -145,7 +145,7 @@ def solver_of(arguments: argparse.Namespace) -> Solver:
 
 
 def add_history_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every manoeuvre has that is driven through time."""
+    """Add the options of manoeuvres in the time domain."""
     parser.add_argument(
         "--accuracy",
         choices=("fast", "exact"),
@@ -169,7 +169,7 @@ def add_rows_option(parser: argparse.ArgumentParser) -> None:
 
 
 def check_places(arguments: argparse.Namespace) -> None:
-    """Refuse, before anything is calculated, what could not be written afterwards; one line each."""
+    """Check the output files before the calculation; raise UsageError, one line each."""
     problems = []
     for path in (getattr(arguments, "target", None), getattr(arguments, "plot", None)):
         if path is None:

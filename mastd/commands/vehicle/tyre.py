@@ -54,7 +54,7 @@ def add_tyre_parser(manoeuvres: Subparsers) -> None:
 
 
 def run_tyre(arguments: argparse.Namespace) -> int:
-    """Print, draw or both: what the file is, and its key figures at a few loads.
+    """Print, draw or both: a tyre's data, and its key figures at a few loads.
 
     Raises UsageError for a load that is none or a picture that cannot be written, FormatError for a file
     that cannot be taken.
@@ -88,7 +88,7 @@ def run_tyre(arguments: argparse.Namespace) -> int:
 def tyre_document(
     properties: TyreProperties, coefficients: FloatArray, loads: list[float]
 ) -> dict[str, object]:
-    """Return what a tyre is as data for JSON; ``loads`` in N."""
+    """Return a tyre's data for JSON; ``loads`` in N."""
     from mastd.vehicle.magic_formula.coefficients import GENERAL, VERTICAL
     from mastd.vehicle.magic_formula.formula import rolling_radius
 

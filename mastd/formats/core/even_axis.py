@@ -52,7 +52,7 @@ def _candidates(mean: float, first: float) -> list[float]:
 
 
 def first_fall(places: FloatArray) -> int | None:
-    """Return the number of the first place that is not greater than the one before, None if all are."""
+    """Return the index of the first value not greater than the one before, None if all are greater."""
     with np.errstate(invalid="ignore"):
         falls = np.flatnonzero(~(np.diff(places) > 0.0))
     return int(falls[0]) + 1 if len(falls) else None
@@ -107,7 +107,7 @@ def kept_or_own(
 
 
 def in_seconds(values: FloatArray, unit: str) -> FloatArray | None:
-    """Return times in s that a file has in another unit, None where it is not one of time."""
+    """Convert times from a file's unit to s, None where the unit is not one of time."""
     meaning = _MORE.get(unit) or si_unit(unit)
     if meaning is None or meaning.symbol != "s":
         return None

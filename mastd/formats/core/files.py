@@ -55,7 +55,7 @@ def _refuse_streams(path: Path) -> int:
 
 
 def is_text(content: bytes) -> bool:
-    """Whether bytes may be a text: no control characters but blanks, line ends and old end-of-file marks."""
+    """Return whether bytes may be text: no controls but blanks, line ends and old end-of-file marks."""
     return _NOT_TEXT.search(content) is None
 
 
@@ -81,7 +81,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text; what follows its last line end is a line only if it is not empty."""
+    """Split a text into lines; what follows its last line end is a line only if it is not empty."""
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
     lines = text.split("\n")
@@ -92,7 +92,7 @@ def split_lines(text: str) -> list[str]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write that takes the place of ``path`` when all is written, and never before.
+    """Open a temporary file that replaces ``path`` atomically when all is written.
 
     Raises FormatError where the file system refuses; an exception leaves ``path`` as it was.
     """

@@ -45,7 +45,7 @@ def decode(content: bytes) -> str:
 
 
 def records_of(content: bytes, first: int = 0) -> list[Record]:
-    """Return the whole records of some bytes; ``first`` records stand before them in the file."""
+    """Return the whole records of some bytes; ``first`` records precede them in the file."""
     return [
         Record(
             first + place // RECORD + 1,
@@ -64,7 +64,7 @@ class Header:
     records: Mapping[str, Record]
 
     def place(self, key: str) -> str:
-        """Where a keyword stands, or would: the beginning of a message."""
+        """Position of a keyword: the beginning of a message."""
         found = self.records.get(key)
         return f"{self.path}: {key}" if found is None else f"{self.path}: record {found.number}: {key}"
 
@@ -120,7 +120,7 @@ def number_text(value: float) -> str:
 
 
 def fitting(text: str, most: int) -> bytes:
-    """Return what a record keeps of a text: at most ``most`` bytes, no control characters.
+    """Truncate a text to a record: at most ``most`` bytes, no control characters.
 
     Latin-1, which old programs show, unless it would be read as something else; then UTF-8.
     """

@@ -67,7 +67,7 @@ class Series:
         return len(self.channels[0].values) if self.channels else 0
 
     def axis_values(self) -> FloatArray:
-        """Return the places (n,) on the axis, exactly start + k · step; FormatError if they are unknown."""
+        """Return the axis values (n,), exactly start + k · step; FormatError if they are unknown."""
         if self.places is not None:
             return self.places
         if self.step is None:
@@ -109,7 +109,7 @@ class Measurement:
 
 
 def one_series(measurement: Measurement, path: Path, title: str) -> Series:
-    """Return the only series of what is to be written as ``title``; FormatError unless there is just one."""
+    """Return the only series to be written as ``title``; raise FormatError unless there is just one."""
     if len(measurement.series) != 1:
         raise FormatError(
             f"{path}: {title} has one rate for all channels, these are {len(measurement.series)} series: "
@@ -119,14 +119,14 @@ def one_series(measurement: Measurement, path: Path, title: str) -> Series:
 
 
 def even_step(series: Series, path: Path, title: str) -> float:
-    """Return the step of what is to be written as ``title``; FormatError where it is uneven or not known."""
+    """Return the step of a series to be written as ``title``; FormatError where it is uneven or unknown."""
     if series.step is None:
         raise FormatError(f"{path}: {title} needs a constant step, here it is uneven or unknown")
     return series.step
 
 
 def step_in_seconds(series: Series, path: Path, title: str) -> float:
-    """Return the step of times in s of what is to be written as ``title``; FormatError where it has none."""
+    """Return the step in s of a series to be written as ``title``; FormatError where it has none."""
     step = even_step(series, path, title)
     if series.axis == "time" and not series.axis_unit:
         raise FormatError(f"{path}: {title} has times in s, no unit is stated here: give the step")
@@ -138,7 +138,7 @@ def step_in_seconds(series: Series, path: Path, title: str) -> float:
 
 
 def finite(series: Series, path: Path, title: str) -> None:
-    """Raise FormatError where a value that is to be written as ``title`` is not a finite number."""
+    """Raise FormatError where a value to be written as ``title`` is not finite."""
     for channel in series.channels:
         wrong = np.flatnonzero(~np.isfinite(channel.values))
         if len(wrong):

@@ -17,7 +17,7 @@ def package(name: str, extra: str, title: str) -> Any:
 
 
 def require(name: str, extra: str, title: str) -> None:
-    """Raise UsageError where a package is missing, without importing it: that may take a second."""
+    """Raise UsageError where a package is missing, without importing it, which may take a second."""
     if find_spec(name.partition(".")[0]) is None:
         raise UsageError(f"{title} needs the package {name}: pip install 'mastd[{extra}]'")
 
@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return names that differ from one another and from those taken: the second ``x`` is ``x (2)``."""
+    """Return names made unique among themselves and those taken: the second ``x`` is ``x (2)``."""
     used = set(taken)
     found = []
     for name in names:

@@ -22,7 +22,7 @@ _MAX_NAMED: Final = 12
 
 
 def matching(names: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names that are wanted, by themselves or by patterns like ``pose.*``, and what met none."""
+    """Return the names selected by name or pattern like ``pose.*``, and the selections without a match."""
     found: dict[str, None] = {}
     missing = []
     for pattern in wanted:

@@ -63,12 +63,12 @@ def layout_of(descriptor: str) -> Layout | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return the finite number that a text is, None where it is none."""
+    """Parse a finite number, None where the text is none."""
     return scaled_number(text, 0)
 
 
 def scaled_number(text: str, power: int) -> float | None:
-    """Return a text's number times 10 to ``power``, rounded once, None where it is no finite number."""
+    """Parse a number times 10 to ``power``, rounded once, None where the text is no finite number."""
     match = _VALUE.fullmatch(text.rstrip())
     if match is None or len(text) > 400:
         return None
@@ -77,7 +77,7 @@ def scaled_number(text: str, power: int) -> float | None:
 
 
 def whole_number_of(text: str) -> int | None:
-    """Return the whole number that a text is (``12``, ``12.``), None where it is none."""
+    """Parse a whole number (``12``, ``12.``), None where the text is none."""
     value = number_of(text)
     return int(value) if value is not None and value.is_integer() and abs(value) < 2**53 else None
 
@@ -152,7 +152,7 @@ def laid_out_values(path: Path, lines: Sequence[str], first: int, layout: Layout
 
 
 def rows_of(values: FloatArray, field: str, fields: int) -> str:
-    """Return values as text, each as ``field`` (``%15.7E``) says, ``fields`` of them a line."""
+    """Format values with ``field`` (``%15.7E``), ``fields`` of them a line."""
     lines, rest = divmod(len(values), fields)
     form = (field * fields + "\n") * lines + (field * rest + "\n" if rest else "")
     return form % tuple(values.tolist())

@@ -25,7 +25,7 @@ def attributes(item: Any) -> dict[str, str]:
 
 
 def attribute_text(item: Any, *names: str) -> str:
-    """Return the first of some attributes that there is, as text, "" where there is none.
+    """Return the first existing attribute of some as text, "" where there is none.
 
     One that h5py cannot read, or with more than a few elements, counts as none.
     """
@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def refuse_link(path: Path, group: Any, name: str) -> Any:
-    """Return how a group holds what is called ``name``; FormatError where that is in another file."""
+    """Return the link to ``name`` in a group; FormatError where it leads to another file."""
     link = group.get(name, getlink=True)
     if isinstance(link, package("h5py", "hdf", "HDF5").ExternalLink):
         raise FormatError(
@@ -63,7 +63,7 @@ def refuse_link(path: Path, group: Any, name: str) -> Any:
 
 
 def refuse_unreadable(path: Path, dataset: Any) -> None:
-    """Raise FormatError where values are in other files, or need a filter that is not here."""
+    """Raise FormatError where values are in other files, or need an unavailable filter."""
     h5py = package("h5py", "hdf", "HDF5")
     if dataset.is_virtual or dataset.external:
         raise FormatError(f"{path}: the values of {dataset.name} are in external files, which are not opened")

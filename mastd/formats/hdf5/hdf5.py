@@ -44,13 +44,13 @@ _SANDBOX: Final = Sandbox(__name__, "h5py", "hdf", _TITLE)
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins as HDF5 does: at byte 0, or after a user block of 512, 1024, … bytes."""
+    """Return whether a file begins as HDF5: at byte 0, or after a user block of 512, 1024, … bytes."""
     places = [0, *(512 << power for power in range(8))]
     return any(head.startswith(_SIGNATURE, place) for place in places)
 
 
 def read(path: Path) -> Measurement:
-    """Return what an HDF5 file holds.
+    """Read an HDF5 file.
 
     A file of ours comes back as it was. Of others: every group with one-dimensional data sets of numbers is a
     series for each length, a data set called time or t is its axis; two-dimensional ones give a channel for

@@ -103,7 +103,7 @@ class Frames:
         self._values: list[FloatArray] = []
 
     def add(self, messages: Messages) -> None:
-        """Take the messages of this channel in a chunk; FormatError where their size is another."""
+        """Add the messages of this channel in a chunk; FormatError where their size is another."""
         size = 8 * len(self._names)
         found = messages.stops - messages.starts
         if np.any(found != size):
@@ -146,7 +146,7 @@ def plain_metadata(texts: Mapping[str, str]) -> dict[str, object]:
 
 
 def provenance(metadata: Mapping[str, object]) -> dict[str, str]:
-    """Return what the head of a record says of its origin as notes; what it does not say has none."""
+    """Return the provenance in a record's header as notes."""
     texts, profile = _mapping(metadata.get("settings_text")), _mapping(metadata.get("profile"))
     plant, versions = _mapping(metadata.get("plant")), _mapping(metadata.get("versions"))
     notes = {

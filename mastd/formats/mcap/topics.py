@@ -28,7 +28,7 @@ _LONG_AGO_NS: Final = 10**15
 
 
 def frame_series(frames: Frames) -> tuple[Series, list[str]]:
-    """Return the frames of a record, and what is missing among them."""
+    """Return the frames of a record, and the warnings of missing ones."""
     found = frames.series()
     gaps = np.diff(found.places)
     channels = tuple(
@@ -111,7 +111,7 @@ class FlatTopic:
         self._sequences.append(messages.sequences)
 
     def series(self) -> tuple[Series, list[str]]:
-        """Return what came, and what is odd about it."""
+        """Return the series received, and warnings."""
         values = np.concatenate(self._values)
         if self._described is not None:
             return self._own_series(self._described, values)

@@ -104,7 +104,7 @@ class Contents:
 
 
 def one_line(text: str) -> str:
-    """Return a name from a file so that it can stand in a line: printable, and not too long."""
+    """Return a name from a file as printable text in one line of limited length."""
     return "".join(character if character.isprintable() else "?" for character in text[:120])
 
 

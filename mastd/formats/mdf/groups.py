@@ -32,7 +32,7 @@ _AXES: Final = {0: "s", 1: "s", 2: "rad", 3: "m", 4: ""}
 
 
 def measurement_of(path: Path, mdf: Any) -> Measurement:
-    """Return what an open file holds; FormatError for data that are shorter than stated, or no numbers."""
+    """Read an open file; FormatError for data that are shorter than stated, or no numbers."""
     four = mdf.version >= "4.00"
     notes, own = _notes(mdf, four)
     warnings: list[str] = []

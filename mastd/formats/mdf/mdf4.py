@@ -38,12 +38,12 @@ _UNKNOWN_START: Final = datetime.fromtimestamp(0, UTC)
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins as MDF does, finalised or not."""
+    """Return whether a file has the MDF signature, finalised or not."""
     return head[:8].rstrip(b" \0") in (b"MDF", b"UnFinMF")
 
 
 def read(path: Path) -> Measurement:
-    """Return every channel group of an MDF file as a series, its values converted as the file says.
+    """Read every channel group of an MDF file as a series, with its values converted.
 
     Skipped with a warning: groups of bus logging, channels that are no plain numbers. Values that are marked
     invalid are NaN, with a warning. A file whose data are shorter than stated is refused; of one that was not

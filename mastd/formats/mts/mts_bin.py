@@ -57,7 +57,7 @@ _LOOKED_AT: Final = 100_000
 
 
 def read(path: Path) -> Measurement:
-    """Read a file; raise FormatError where its header or its last set of values is not whole."""
+    """Read a file; raise FormatError where its header or its last set of values is incomplete."""
     content = content_of(path)
     if not recognises(content[:RECORD]):
         raise FormatError(f"{path}: does not begin with FILE_TYPE TIME_SERIES, as an MTS time series must")
@@ -122,7 +122,7 @@ def write_mts(path: Path, measurement: Measurement, *, text: bool) -> tuple[str,
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins with the record FILE_TYPE TIME_SERIES."""
+    """Return whether a file begins with the record FILE_TYPE TIME_SERIES."""
     return (
         re.match(rb"FILE_TYPE[ \0]{23}TIME_SERIES(?:_WITH_EXTENDED_HEADER)?(?![A-Za-z0-9_])", head, re.I)
         is not None

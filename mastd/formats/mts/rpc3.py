@@ -146,7 +146,7 @@ def write_rpc3(path: Path, measurement: Measurement, layout: Layout) -> tuple[st
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins as RPC III files do, or as they do with swapped bytes."""
+    """Return whether a file begins as RPC III files do, or as they do with swapped bytes."""
     return head[:6].upper() in (b"FORMAT", b"OFMRTA") and (
         b"NUM_HEADER_BLOCKS" in head[:512].upper() or head[:6].upper() == b"OFMRTA"
     )

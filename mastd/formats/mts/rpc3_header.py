@@ -84,7 +84,7 @@ class Stated:
 
 
 def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]:
-    """Return the records of a file, the byte at which its data begin, and what is odd about the header.
+    """Return the records of a file, the byte at which its data begin, and warnings of the header.
 
     Raises FormatError for what is no RPC III file, or a header that is not whole.
     """
@@ -127,7 +127,7 @@ def header_of(path: Path, content: bytes) -> tuple[Header, int, tuple[str, ...]]
 
 
 def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
-    """Return what a header states about the data of a file of ``size`` bytes, and what is odd about it."""
+    """Return the header's statements about the data of a file of ``size`` bytes, and warnings."""
     warnings: list[str] = []
     file_type = header.text("FILE_TYPE")
     if file_type is None:
@@ -201,7 +201,7 @@ def _chosen(header: Header, key: str, known: Mapping[str, object], default: str 
 def written_notes(
     notes: Mapping[str, str], taken: Collection[str]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the notes that a header can keep beside the records ``taken``, and what it does not, in words.
+    """Return the notes that fit in a header beside the records ``taken``, and the lost ones in words.
 
     Notes about the stored numbers (statistics, limits, partitions) would not be those of the new file.
     """

@@ -139,13 +139,13 @@ class Header:
             raise FormatError("\n".join(self.problems))
 
     def warn(self, warning: str) -> None:
-        """Note what is odd, as long as somebody may read it."""
+        """Add a warning, up to their maximum number."""
         if len(self.warnings) < _MAX_PROBLEMS:
             self.warnings.append(warning)
 
 
 def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
-    """Return what the header of a file says and the bytes after it.
+    """Return a file's header and the bytes after it.
 
     The data may only be missing in a file that refers to another one. Raises FormatError, one line for each
     problem with its place.

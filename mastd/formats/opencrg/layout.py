@@ -33,7 +33,7 @@ class Layout:
 
 
 def layout_of(header: Header) -> Layout:
-    """Return where the heights lie. Where no range of v is stated it lies evenly about the reference line.
+    """Return the layout of heights. Where no range of v is stated it lies evenly about the reference line.
 
     Raises FormatError for what makes no grid, or contradicts itself.
     """

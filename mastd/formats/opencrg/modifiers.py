@@ -60,7 +60,7 @@ def scaled(road: StoredRoad, modifiers: Modifiers) -> StoredRoad:
 
 
 def filled(road: StoredRoad, header: Header) -> StoredRoad:
-    """Return a road whose cells without a number have one, as GRID_NAN_MODE says.
+    """Return a road with values for its missing cells, by GRID_NAN_MODE.
 
     0: none gets one, so that a road with such cells is refused. 1: all get GRID_NAN_OFFSET. 2: they get the
     number to their right, those at the right edge the one to their left, plus GRID_NAN_OFFSET. Not stated: as
@@ -90,7 +90,7 @@ def filled(road: StoredRoad, header: Header) -> StoredRoad:
 def placed(
     road: StoredRoad, line: FloatArray, heights: FloatArray, modifiers: Modifiers, warnings: list[str]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return line (n, 2) and absolute heights (n, m) where REFPOINT_… or REFLINE_… put the road.
+    """Return line (n, 2) and absolute heights (n, m) at the position of REFPOINT_… or REFLINE_….
 
     A point of the road, by default the start of its line, comes to REFPOINT_X, _Y, _Z with the heading
     REFPOINT_PHI, each 0 where another is stated. Without any of these the road is turned about the start of

@@ -32,7 +32,7 @@ _SIDES: Final = {"u": "ends", "v": "edges"}
 
 
 def ignored_options(options: Options) -> list[str]:
-    """Return what is not done as the options ask, one line each.
+    """Return the ignored options, one line each.
 
     Raises FormatError, one line, for an option that has no such value.
     """

@@ -67,7 +67,7 @@ class StoredRoad:
 
 
 def stored_road(header: Header, data: bytes) -> StoredRoad:
-    """Return what a file stores; raise FormatError, one line for each problem, where it is not whole."""
+    """Return the road that a file stores; raise FormatError, one line for each problem."""
     layout = layout_of(header)
     values = read_cells(header, data, layout.rows)
     channels = {name: values[:, k] for name, k in layout.reference.items()}
@@ -104,7 +104,7 @@ def _columns(values: FloatArray, columns: list[int]) -> FloatArray:
 
 
 def line_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
-    """Return x and y (n, 2) of the reference line, and add to ``warnings`` what contradicts itself.
+    """Return x and y (n, 2) of the reference line, and add contradictions to ``warnings``.
 
     Raises FormatError where the line ends nowhere near the stated end.
     """

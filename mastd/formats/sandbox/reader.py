@@ -55,7 +55,7 @@ def max_expanded(size: int) -> int:
 
 
 def check_expanded(path: Path, values: int) -> None:
-    """Raise FormatError where a file declares more values than one of its size may hold."""
+    """Raise FormatError where a file declares more values than its size allows."""
     most = max_expanded(path.stat().st_size)
     if not 0 <= 8 * values <= most:
         raise FormatError(
@@ -88,7 +88,7 @@ class Sandbox:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, function: str, path: Path) -> Packed:
-        """Return what a function says about a file.
+        """Call a reader's function on a file.
 
         Raises FormatError for what the function raises, where it crashes, takes longer or needs more than
         this file may, or where the path is no file; UsageError where the library is missing.
@@ -215,7 +215,7 @@ class _SharedMemory:
         os.close(self.descriptor)
 
     def content(self) -> mmap.mmap:
-        """Return it as memory of this process alone; what is changed there is copied then."""
+        """Map the memory privately; changed pages are copied then."""
         return mmap.mmap(self.descriptor, 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
 
 
@@ -237,7 +237,7 @@ def _unpacked(shared: _SharedMemory, path: Path) -> Packed:
 
 
 def aligned(offset: int) -> int:
-    """Return the next place where an array may begin."""
+    """Return the next aligned offset of an array."""
     return (offset + 63) // 64 * 64
 
 
@@ -302,7 +302,7 @@ def pack(measurement: Measurement) -> Packed:
 
 
 def unpack(packed: Packed) -> Measurement:
-    """Return the measurement that a child has packed, with what its library had to say as warnings."""
+    """Return the measurement packed by a child, with its library's messages as warnings."""
     arrays = iter(packed.arrays)
     document = packed.document
     series = []

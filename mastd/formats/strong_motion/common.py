@@ -94,7 +94,7 @@ def in_units(
 
 
 def plain_unit(word: str) -> str:
-    """Return a unit as this product spells it (``CM/SEC/SEC`` is ``cm/s2``), an unknown one as it stands."""
+    """Return a unit in this product's spelling (``CM/SEC/SEC`` is ``cm/s2``), an unknown one unchanged."""
     word = word.strip()
     plain = re.sub(r"sec\b|sec(?=2|\^2|\*\*2)", "s", word.lower())
     plain = re.sub(r"^cms\b", "cm", plain).replace("s**2", "s2").replace("s^2", "s2").replace("s/s", "s2")
@@ -103,7 +103,7 @@ def plain_unit(word: str) -> str:
 
 
 def left_out(measurement: Measurement, series: Series, kept: Collection[str]) -> tuple[str, ...]:
-    """Return lines on what a text record has no place for: notes but ``kept``, and a start other than 0 s."""
+    """Return lines on data that a text record cannot hold: notes but ``kept``, and a start other than 0 s."""
     notes = [name for name in measurement.notes if name not in kept]
     lines = [f"notes: {', '.join(notes)}"] if notes else []
     if series.start:
@@ -112,7 +112,7 @@ def left_out(measurement: Measurement, series: Series, kept: Collection[str]) ->
 
 
 def report_renames(write: Writer, read: Callable[[Path], Measurement]) -> Writer:
-    """Return a writer that also tells which channels are read back under another name.
+    """Return a writer that also reports the channels that are read back under another name.
 
     What of a name survives in a record's header depends on the words beside it, so the file itself is asked.
     """
@@ -127,14 +127,14 @@ def report_renames(write: Writer, read: Callable[[Path], Measurement]) -> Writer
 
 
 def step_line(step: float, again: float | None) -> tuple[str, ...]:
-    """Return a line where a step that was written is read ``again`` as another."""
+    """Return a line where the written step is read back as another one, ``again``."""
     return () if again == step else (f"the step of {step!r} s, changed to {again!r} s",)
 
 
 def peak_warning(
     path: Path, stated: float | None, values: FloatArray, unit: str, resolution: float = 1e-6
 ) -> tuple[str, ...]:
-    """Return a warning where the peak that a header states is not that of the values, sign included.
+    """Return a warning where the header's peak is not that of the values, sign included.
 
     ``resolution``: the last decimal that the format's values have.
     """
@@ -159,7 +159,7 @@ def line_of(text: str, most: int = 80) -> str:
 def iso_time(
     year: int, month: int, day: int, hour: int, minute: int, second: float, zone: timedelta | None = None
 ) -> str:
-    """Return a time in ISO 8601 to the millisecond, "" where it is none. ``zone``: how far ahead of UTC."""
+    """Return a time in ISO 8601 to the millisecond, "" where it is invalid. ``zone``: offset from UTC."""
     try:
         moment = datetime(year, month, day, hour, minute) + timedelta(milliseconds=round(second * 1e3))
     except (ValueError, OverflowError):
@@ -170,7 +170,7 @@ def iso_time(
 
 
 def start_of(notes: Mapping[str, str]) -> datetime | None:
-    """Return the time of the first value that notes state, without a zone (in UTC where they state one)."""
+    """Return the start time in the notes, without a zone (in UTC where they state one)."""
     try:
         moment = datetime.fromisoformat(notes.get(START_TIME, ""))
         return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

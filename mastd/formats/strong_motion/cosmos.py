@@ -78,7 +78,7 @@ _TITLE: Final = "a COSMOS file"
 
 
 def read(path: Path) -> Measurement:
-    """Return the channels of a COSMOS file in their own units, in one series where they have one time base.
+    """Read the channels of a COSMOS file in their own units, as one series where they have one time base.
 
     Raises FormatError with the place.
     """
@@ -111,7 +111,7 @@ def read(path: Path) -> Measurement:
 
 
 def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
-    """Write the channels of one series, one behind the other, as V2; values and step keep all digits.
+    """Write the channels of one series, one after the other, as V2; values and step keep all digits.
 
     Units without a code in COSMOS are converted to one that has. Raises FormatError.
     """
@@ -136,7 +136,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the integer header of a first channel begins behind at least one line of text."""
+    """Return whether the integer header of a first channel follows at least one line of text."""
     return any(begins_header(line) for line in head_lines(head, MAX_TEXT_LINES)[1:])
 
 

@@ -123,7 +123,7 @@ class ChannelHead:
         return iso_time(year, month, day, hour, minute, second, timedelta() if universal else None)
 
     def real(self, place: int) -> float | None:
-        """Return a number of the real header, None where there is none or it is unknown."""
+        """Return a number of the real header, None where it is missing or unknown."""
         return self.reals[place] if place < len(self.reals) else None
 
     def _channel(self) -> re.Match[str] | None:
@@ -132,7 +132,7 @@ class ChannelHead:
 
 
 def begins_header(line: str) -> bool:
-    """Whether a line begins the section of integers, behind the text."""
+    """Return whether a line begins the section of integers, after the text."""
     match = _HEADER.match(line[:LINE])
     return match is not None and match["kind"].lower() == "integer"
 

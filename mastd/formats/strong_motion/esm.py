@@ -190,7 +190,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first lines are entries, with the interval and the count among them."""
+    """Return whether the first lines are entries, with the interval and the count among them."""
     entries, _ = _entries(head_lines(head, _MAX_LINES))
     return "SAMPLING_INTERVAL_S" in entries and "NDATA" in entries
 

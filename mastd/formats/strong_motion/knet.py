@@ -152,7 +152,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first line is the origin time and a scale factor is among the next."""
+    """Return whether the first line is the origin time and a scale factor is among the next."""
     lines = head_lines(head, len(_NAMES))
     return (
         bool(lines)

@@ -77,7 +77,7 @@ class _Header:
 
 
 def read(path: Path) -> Measurement:
-    """Return the component that a PEER file holds, in its own unit, "" where it states none.
+    """Read the component of a PEER file, in its own unit, "" where it states none.
 
     Raises FormatError, one line with the place, for anything that is not one.
     """
@@ -125,7 +125,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether the first lines have NPTS with DT, or a line of units, as only PEER files write them."""
+    """Return whether the first lines have NPTS with DT, or a line of units as only PEER files have."""
     lines = [line[:_MAX_LINE_LENGTH] for line in head_lines(head, _HEADER_LINES)]
     counted = any(_TRAILING.search(line) or _COUNTING.search(line) for line in lines)
     return counted or any(_UNIT.search(line) and re.search(r"TIME (SERIES|HISTORY)", line) for line in lines)

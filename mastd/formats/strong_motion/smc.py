@@ -85,7 +85,7 @@ _TITLE: Final = "an SMC file"
 
 
 def read(path: Path) -> Measurement:
-    """Return the component that an SMC file holds, in cm/s², cm/s or cm, "" where the first line names none.
+    """Read the component of an SMC file, in cm/s², cm/s or cm, "" where the first line names none.
 
     A rate that is marked as unknown leaves the step None. Raises FormatError with the place.
     """
@@ -147,7 +147,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether lines 12 to 17 are 48 whole numbers in fields of ten, with a rate below them."""
+    """Return whether lines 12 to 17 are 48 whole numbers in fields of ten, with a rate below them."""
     lines = head_lines(head, _HEADER_LINES)
     if len(lines) < _HEADER_LINES:
         return False

@@ -75,7 +75,7 @@ class _Found:
 
 
 def read(path: Path) -> Measurement:
-    """Return what a file of volume II holds: accelerations, velocities, displacements of its components.
+    """Read a file of volume II: accelerations, velocities, displacements of its components.
 
     Raises FormatError with the place.
     """
@@ -139,7 +139,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a line announces points that are equally spaced, in the words of this form."""
+    """Return whether a line announces equally spaced points, in the words of this form."""
     return any(_SECTION.match(line[:_MAX_LINE_LENGTH]) for line in head_lines(head, 300))
 
 

@@ -73,7 +73,7 @@ class Start:
 
 
 def start_of(path: Path, lines: Sequence[str]) -> Start | None:
-    """Return where the table of a text begins, None if there is none in these lines.
+    """Return the line at which the table of a text begins, None if there is none in these lines.
 
     Raises FormatError with the place where lines above contradict it, or numbers have decimal commas.
     """
@@ -104,7 +104,7 @@ def start_of(path: Path, lines: Sequence[str]) -> Start | None:
 
 
 def is_skipped(line: str, delimiter: str) -> bool:
-    """Whether a line is empty or a comment; where ``;`` parts columns it begins no comment."""
+    """Return whether a line is empty or a comment; ``;`` that separates columns begins no comment."""
     text = line.strip()
     if not text:
         return True
@@ -127,7 +127,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 
 def number_of(cell: str) -> float | None:
-    """Return the number of a cell, NaN for one that is empty or says that there is none; None for a text.
+    """Parse the number of a cell, NaN for an empty or missing one; None for a text.
 
     Exponents may have a D, or no letter where they have three digits (``5.68-304``).
     """
@@ -236,7 +236,7 @@ def _with_header(
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line has text behind a mark of comments."""
+    """Return whether a line has text after a comment mark."""
     return bool(line.strip()) and is_skipped(line, "")
 
 

@@ -83,7 +83,7 @@ def read(path: Path) -> Measurement:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a text has a table of numbers, or what would be one but for its decimal commas."""
+    """Return whether a text has a table of numbers, or one with decimal commas."""
     if not is_text(head):
         return False
     lines = _plain_ends(head).split(b"\n")
@@ -292,7 +292,7 @@ class _Source:
     start: Start
 
     def place(self, row: int) -> str:
-        """Where a row of the table stands: the beginning of a message."""
+        """Position of a row of the table: the beginning of a message."""
         seen = -1
         for number, line in enumerate(self.content[self.begin :].split(b"\n"), self.start.line + 1):
             seen += not is_skipped(_decoded(line), self.start.delimiter)

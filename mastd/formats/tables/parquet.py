@@ -49,7 +49,7 @@ _MAX_NOTE: Final = 10_000
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file begins as Parquet does, encrypted or not."""
+    """Return whether a file has the Parquet signature, encrypted or not."""
     return head.startswith((b"PAR1", b"PARE"))
 
 
@@ -63,7 +63,7 @@ def read(path: Path) -> Measurement:
 
 
 def first_use() -> None:
-    """Have pyarrow load what it needs to turn columns into numbers (pandas, where it is installed)."""
+    """Load pyarrow's conversion of columns to numbers (pandas, where it is installed)."""
     package("pyarrow", "parquet", _TITLE).chunked_array([[0.0]]).to_numpy()
 
 

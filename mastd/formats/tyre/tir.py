@@ -93,7 +93,7 @@ class _Reading:
 
 
 def read_tir(path: Path | str) -> TyreProperties:
-    """Return what a tyre property file says.
+    """Read a tyre property file.
 
     Raises FormatError, one line for each problem, for a file that cannot be read or is no text or nothing of
     a tyre, an unknown format, missing coefficients, unknown units, values that are no finite numbers or

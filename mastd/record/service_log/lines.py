@@ -25,7 +25,7 @@ _MIN_PRIORITY = 7
 
 
 def line_of(event: Event) -> Line | None:
-    """Return the line of an event, None for those that say nothing new to whoever reads a log."""
+    """Return the log line of an event, None for an event without news."""
     make = _LINES.get(str(event.get("event")), _other)
     line = make(event)
     if line is None:
@@ -35,7 +35,7 @@ def line_of(event: Event) -> Line | None:
 
 
 def and_more(line: Line, count: int, window_s: float) -> Line:
-    """Return the line that stands for ``count`` lines like this one, which were held back."""
+    """Return the summary line of ``count`` suppressed lines like this one."""
     fields = {**line.fields, "MASTD_MORE": str(count)}
     return replace(line, message=f"{line.label} … and {count} more in {window_s:.0f} s", fields=fields)
 

@@ -31,7 +31,7 @@ STATISTICS_S = 1.0
 
 
 def destination(environment: Mapping[str, str], descriptor: int = STDERR) -> dict[str, str]:
-    """Return where a service's log goes, for the recorder's job: the journal if one is connected."""
+    """Return the destination of a service's log, for the recorder's config: the journal if connected."""
     path = connected_journal(environment, descriptor)
     return {"to": "journal", "socket": path} if path else {"to": "stderr"}
 
@@ -40,13 +40,13 @@ class Log(Protocol):
     """What the recorder's process tells of what it sees."""
 
     def event(self, arrived: Arrived) -> None:
-        """Tell of one event."""
+        """Log one event."""
 
     def frames(self, frames: Sequence[tuple[int, memoryview]]) -> None:
         """Take frames, at least one, in their order."""
 
     def look(self) -> None:
-        """Tell what has come due."""
+        """Log what has become due."""
 
     def trouble(self, text: str) -> None:
         """Tell why something is not being recorded."""
@@ -66,13 +66,13 @@ class NoLog:
     """The log of a single run: but for what is not recorded, `mastd run` says everything itself."""
 
     def event(self, arrived: Arrived) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def frames(self, frames: Sequence[tuple[int, memoryview]]) -> None:
         """Look at nothing."""
 
     def look(self) -> None:
-        """Nothing comes due."""
+        """Log nothing."""
 
     def trouble(self, text: str) -> None:
         """Say why something is not being recorded."""
@@ -95,7 +95,7 @@ class ServiceLog:
         self._told: float | None = None
 
     def event(self, arrived: Arrived) -> None:
-        """Tell of one event, unless too many like it have been told just now; count it in any case."""
+        """Log one event, unless too many like it were logged within the window; always count it."""
         event = arrived.event
         kind = event.get("event")
         self._count(event)
@@ -117,7 +117,7 @@ class ServiceLog:
         self._state = self._second.state or self._state
 
     def look(self) -> None:
-        """Tell what was held back, and the second that is over."""
+        """Log the suppressed events of expired windows, and the statistics of an elapsed second."""
         now = time.monotonic()
         self._tell_held_back(now)
         if self._told is None or now - self._told < STATISTICS_S:
@@ -132,7 +132,7 @@ class ServiceLog:
         self._tell(Line("recorder", f"not recorded: {text}", ERROR), time.time())
 
     def close(self, whole: bool) -> None:
-        """Tell what was held back and, if the loop has gone without a word, that."""
+        """Log the suppressed events and, if the loop ended unannounced, that."""
         self._tell_held_back(time.monotonic(), end=True)
         if whole:
             self._write(Line("end", "the loop has ended", NOTICE), time.time())
@@ -170,7 +170,7 @@ class ServiceLog:
 
 
 def open_log(where: Mapping[str, str] | None, channels: ChannelSet, states: Sequence[str]) -> Log:
-    """Return the log that a job asks for (``destination``, None for none); ``states`` by their numbers."""
+    """Open the log of a config (``destination``, None for none); ``states`` by their numbers."""
     if where is None:
         return NoLog()
     return ServiceLog(open_sink(where.get("socket", "")), channels, states)

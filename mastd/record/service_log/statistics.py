@@ -87,7 +87,7 @@ class SecondOfFrames:
         return self._states[int(number)] if known else ""
 
     def line(self, elapsed_s: float, fault_names: Mapping[int, str]) -> Line:
-        """Return what the frames since the last call say, and begin anew."""
+        """Return the statistics of the frames since the last call, and reset them."""
         frames, self._frames = self._frames, 0
         late = sum(value > LATE_SHARE * self._period_s for value in self._values.get("late", ()))
         self.counters.late += late

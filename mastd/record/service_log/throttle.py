@@ -37,7 +37,7 @@ class Throttle(Generic[Item]):
         self._windows: dict[Hashable, Window[Item]] = {}
 
     def admits(self, key: Hashable, item: Item, now: float) -> bool:
-        """Return whether an item of this kind may be told now; else it is counted."""
+        """Return whether an item of this kind may be logged now; else count it."""
         if key not in self._windows and len(self._windows) >= MAX_KEYS:
             key = _OTHERS
         window = self._windows.setdefault(key, Window(now))
@@ -49,7 +49,7 @@ class Throttle(Generic[Item]):
         return False
 
     def over(self, now: float, end: bool = False) -> list[tuple[Item, int, float]]:
-        """Forget the windows that are over (``end``: all), and return what was held back in each.
+        """Remove expired windows (``end``: all), and return the number of suppressed items in each.
 
         That is the newest item, how many there were, and the seconds of the window. To be called before
         ``admits`` of the same time, so that a new window can begin.

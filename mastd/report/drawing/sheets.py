@@ -103,7 +103,7 @@ class _Ink(Artist):
         self._height = height
 
     def draw(self, renderer: Any) -> None:
-        """Draw everything; places count from the upper left corner, the renderer's from the lower one."""
+        """Draw all items; positions count from the upper left corner, the renderer's from the lower one."""
         scale = renderer.points_to_pixels(1.0)
         page = Affine2D().scale(scale, -scale).translate(0.0, self._height * scale)
         for item in self._items:

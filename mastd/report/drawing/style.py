@@ -64,7 +64,7 @@ details::details-content{content-visibility:visible;display:block}}
 
 
 def style_sheet() -> str:
-    """Return the style sheet with the colours of all tones; dark where the reader's screen is."""
+    """Return the style sheet with the colours of all tones, for light and for dark screens."""
     rules = []
     for tone in TONES:
         rules.append(f".l.{tone}{{stroke:var(--{tone})}}.f.{tone}{{fill:var(--{tone})}}")

@@ -15,7 +15,7 @@ FINENESS = 10
 
 
 def svg(drawing: Drawing, title: str) -> str:
-    """Return a drawing as an ``svg`` element that tells its title to who cannot see it."""
+    """Return a drawing as an ``svg`` element with its title as accessible label."""
     parts = [
         f'<svg viewBox="0 0 {drawing.width:g} {drawing.height:g}" width="{drawing.width:g}"'
         f' height="{drawing.height:g}" role="img" aria-label="{escape(one_line(title))}">'

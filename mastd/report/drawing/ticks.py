@@ -24,7 +24,7 @@ def linear_ticks(span: Range, most: int) -> list[Tick]:
 
 
 def logarithmic_ticks(span: Range, most: int) -> list[Tick]:
-    """Return at most about ``most`` ticks at powers of ten, with 2 and 5 times them where there is room."""
+    """Return at most about ``most`` ticks at powers of ten, with 2 and 5 times them where they fit."""
     low, high = span
     if not 0.0 < low < high < math.inf:
         return []

@@ -46,5 +46,5 @@ VERDICTS: Final[dict[str, tuple[str, str]]] = {
 
 
 def tone_of(tones: tuple[str, ...], index: int) -> str:
-    """Return the tone of the thing with this index; from the end they begin anew."""
+    """Return the tone with this index; after the last one the first one follows."""
     return tones[index % len(tones)]

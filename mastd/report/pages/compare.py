@@ -41,12 +41,12 @@ class Compared:
 
     @property
     def driven(self) -> list[str]:
-        """Axes that were asked to move."""
+        """Axes with a commanded motion."""
         return list(self.result["driven"])
 
 
 def compared(run: Run, result: Mapping[str, Any], number: int) -> Compared:
-    """Return what is compared of the run with this number, counted from 0; it is called A, B, …
+    """Return the compared data of the run with this number, counted from 0; its label is A, B, …
 
     Raises FormatError if the record lacks a channel that every page shows.
     """

@@ -98,7 +98,7 @@ def run_title(run: Run) -> str:
 
 
 def verdict_word(result: Result) -> str:
-    """Return the verdict as it stands on the page."""
+    """Return the verdict as shown on the page."""
     return str(result["verdict"]).upper()
 
 
@@ -285,7 +285,7 @@ def _ride(view: View, result: Result) -> list[Block]:
 
 
 def event_blocks(view: View) -> list[Block]:
-    """Return the list of events with their numbers in the pictures and what to do."""
+    """Return the list of events with their numbers in the pictures and their remedies."""
     rows = []
     for number, happening in enumerate(view.happenings, start=1):
         time = NOTHING if happening.time is None else seconds(happening.time, 3)
@@ -315,5 +315,5 @@ def _list(value: object) -> list[Any]:
 
 
 def default_page(record: Path) -> Path:
-    """Return where the page of a record goes if nobody says so."""
+    """Return the default path of a record's page."""
     return record.with_name("report.html")

@@ -139,7 +139,7 @@ def _link_panels(view: View, title: str, values: list[FloatArray], limit: float 
 
 
 def internal_force_panel(view: View) -> Panel:
-    """Return what the legs do against each other, with the table's limit."""
+    """Return the internal forces between the actuators, with the table's limit."""
     limit = part(view.run.metadata, "table", "limits", "internal_force")
     bounds = tuple(Bound(sign * 1e-3 * limit, "limit") for sign in (-1, 1)) if _is_number(limit) else ()
     series = curve(view.times, 1e-3 * view.column("internal_force"), view.span, view, "achieved")
@@ -155,7 +155,7 @@ def internal_force_panel(view: View) -> Panel:
 
 
 def supply_panel(view: View) -> Panel | None:
-    """Return the pressure of the oil supply with the least that the table allows, None without a channel."""
+    """Return the oil supply pressure with the table's minimum, None without a channel."""
     if not view.has("supply.supply_pressure"):
         return None
     least = part(view.run.metadata, "table", "supply", "limits", "minimum_pressure")
@@ -171,7 +171,7 @@ def supply_panel(view: View) -> Panel | None:
 
 
 def ride_panels(view: View, result: Mapping[str, object]) -> tuple[Panel, ...]:
-    """Return what wheels and seat of a vehicle did and the cue that a person got, as far as recorded."""
+    """Return the recorded motion of a vehicle's wheels and seat, and the cue."""
     found: list[Panel] = []
     loads = view.names("vehicle.load.")
     if loads:

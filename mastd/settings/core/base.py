@@ -41,7 +41,7 @@ class Settings(BaseModel):
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raise all problems found by a validator at once, each at its place; do nothing if there are none."""
+    """Raise all problems of a validator at once, each at its position; do nothing if there are none."""
     if problems:
         message = "; ".join(_line(place, what) for place, what in problems)
         raise PydanticCustomError(SEVERAL, "{message}", {"message": message, "problems": list(problems)})

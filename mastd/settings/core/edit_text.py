@@ -12,7 +12,7 @@ Place = tuple[str | int, ...]
 
 
 def amended(text: str, name: str, changes: Mapping[Place, str]) -> str:
-    """Return ``text`` with other values at some places, for instance ``("links", 0, "stroke")``.
+    """Return ``text`` with changed values at some paths, for instance ``("links", 0, "stroke")``.
 
     ``text`` is one that ``mastd.settings.core.loader`` has read; ``name`` stands for its file in messages. A
     new value is written plainly, as it is to stand there. Raises SettingsError for every place at which the

@@ -36,7 +36,7 @@ def message(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
 
 
 def discriminator(detail: ErrorDetails) -> str | None:
-    """Return the key that chooses between kinds, if it is what the error is about."""
+    """Return the key that selects the kind, if the error is about it."""
     if detail["type"] == "union_tag_invalid":
         return str(detail["ctx"]["discriminator"]).strip("'")
     return None

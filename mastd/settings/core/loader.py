@@ -38,7 +38,7 @@ def load(path: Path, model: type[S], **context: object) -> S:
 
 
 def load_text(text: str, name: str, model: type[S], **context: object) -> S:
-    """Read a text into a settings object; ``name`` stands for the file in messages.
+    """Read a text into a settings object; ``name`` is the file's name in messages.
 
     Paths in the text start at the folder of ``name``. ``context`` as for ``load``.
     """
@@ -58,7 +58,7 @@ def load_text(text: str, name: str, model: type[S], **context: object) -> S:
 
 
 def refusal(text: str, name: str, problems: Sequence[Problem]) -> SettingsError:
-    """Return the error for problems that were found only after a text had been read, at their places in it.
+    """Return the error of problems found after a text was read, at their positions in it.
 
     Parts of a place that are not in the text are left out; a line then stands at the nearest group around it.
     """

@@ -81,7 +81,7 @@ _RESPONSE = 2.0
 
 
 def standing_acceleration(tilt: TiltSettings) -> float:
-    """Return the acceleration in m/s² that the largest tilt stands for, at standard gravity."""
+    """Return the sustained acceleration in m/s² of the largest tilt, at standard gravity."""
     return STANDARD_GRAVITY * math.sin(tilt.angle)
 
 

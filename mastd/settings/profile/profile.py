@@ -170,7 +170,7 @@ class ProfileSettings(Settings):
 
     @property
     def made_duration(self) -> float | None:
-        """Time in s of a motion that is made while it is played, None where segments are played."""
+        """Duration in s of a motion that is generated during the run, None for segments."""
         maker = self.oils or self.stream
         return None if maker is None else maker.duration
 

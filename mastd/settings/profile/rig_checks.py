@@ -12,7 +12,7 @@ _NO_FILE = "give the rigs file with --rigs or in the daemon's settings"
 
 
 def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
-    """Return a line for each rig that the profile uses and that cannot give what it is used for."""
+    """Return a line for each rig of the profile that is unknown or of the wrong kind."""
     known = ", ".join(rig.name for rig in rigs.rigs) or f"none; {_NO_FILE}"
     problems = []
     for place, name, kind in _uses(profile):

@@ -93,7 +93,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 def signal(kind: str, channel: str) -> Signal | None:
-    """Return what is known of a channel of a rig of this kind, None if there is no such channel.
+    """Return the known channel of a rig of this kind, None if there is no such channel.
 
     The unit of ``auxiliary.NAME`` is not known here: empty.
     """

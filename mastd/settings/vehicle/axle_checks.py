@@ -119,7 +119,7 @@ class _Findings:
         return False
 
     def apart(self, names: tuple[str, str], place: Place, what: str) -> bool:
-        """Note two unknown hardpoints, or two that lie at one place; return whether they lie apart."""
+        """Note unknown or coincident hardpoints; return whether two hardpoints are distinct."""
         known = [self.point(name, (*place, k)) for k, name in enumerate(names)]
         if not all(known):
             return False
@@ -136,7 +136,7 @@ class _Findings:
 
 
 def axle_problems(axle: Axle) -> list[Problem]:
-    """Return what does not fit together in an axle, places relative to it."""
+    """Return the inconsistencies of an axle, paths relative to it."""
     hardpoints = axle.hardpoints.all()
     shared = [CHASSIS]
     if axle.rack is not None:
@@ -160,7 +160,7 @@ def axle_problems(axle: Axle) -> list[Problem]:
 
 
 def group_problems(group: Group) -> list[Problem]:
-    """Return what does not fit together in a group of bodies, places relative to it."""
+    """Return the inconsistencies of a group of bodies, paths relative to it."""
     findings = _Findings(group.hardpoints, [CHASSIS, *group.bodies], group.bodies)
     _check_names(findings, group.bodies, [CHASSIS])
     _check_joints(findings, group.joints)

@@ -24,7 +24,7 @@ FullLoadPoint = tuple[EngineSpeed, Annotated[Moment, Field(ge=0)]]
 def not_rising(
     values: Sequence[float], what: str, unit: str, *, least: int = 2, column: int | None = None
 ) -> list[Problem]:
-    """Return why values do not rise; they stand in rows with several columns where ``column`` is given."""
+    """Return the problems of values that do not rise; ``column`` is given for rows of several columns."""
     if len(values) < least:
         return [((), f"{len(values)} points, it needs at least {least}")]
     below = () if column is None else (column,)

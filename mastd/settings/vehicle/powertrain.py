@@ -238,7 +238,7 @@ class PowertrainSettings(Settings):
         return roots(self.differentials)[0]
 
     def axle_problems(self, axles: Iterable[str]) -> list[Problem]:
-        """Return which driven axles the vehicle does not have, places relative to the powertrain."""
+        """Return the driven axles that the vehicle lacks, paths relative to the powertrain."""
         known = list(axles)
         return [
             (("differentials", name, "axle"), f"no axle {part.axle!r}, {near(part.axle, known)}")

@@ -41,7 +41,7 @@ def integrators_of(formulation: Formulation) -> tuple[Integrator, ...]:
 def misfit(
     formulation: Formulation, integrator: Integrator | None, policy: JacobianPolicy | None
 ) -> tuple[Literal["integrator", "jacobian"], str] | None:
-    """Return which of a solver's settings does not go with the others, and what does; None where all do.
+    """Return the solver setting that conflicts with the others, and the reason; None where all agree.
 
     ``integrator`` None: the usual one; ``policy`` None: none was asked for.
     """
