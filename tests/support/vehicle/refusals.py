@@ -22,9 +22,11 @@ def wrong_lines(cases: Mapping[str, tuple[str, str, str]]) -> pytest.MarkDecorat
 
 
 def refused(read: Callable[[], object]) -> list[str]:
-    """Return the lines with which settings are refused."""
+    """Return the lines with which settings are refused, each a single one."""
     with pytest.raises(SettingsError) as error:
         read()
+    assert error.value.exit_code == 2
+    assert not any("\n" in line for line in error.value.problems)
     return list(error.value.problems)
 
 
@@ -32,4 +34,6 @@ def refused_vehicle(directory: Path, text: str) -> list[str]:
     """Return the lines of the refusal of a vehicle file in ``directory``, without the file's name."""
     path = directory / "vehicle.yaml"
     path.write_text(text, encoding="utf-8")
-    return [line.removeprefix(f"{path}:") for line in refused(lambda: library.find(str(path)))]
+    lines = refused(lambda: library.find(str(path)))
+    assert all(line.startswith(f"{path}:") for line in lines)
+    return [line.removeprefix(f"{path}:") for line in lines]

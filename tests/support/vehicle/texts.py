@@ -62,14 +62,14 @@ CAB = """groups:
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:
-    """Return a text with the first place of each old part replaced; fail if one is not there."""
+    """Return a text with the first occurrence of each old part replaced; fail if one is not there."""
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
     return text
 
 
-def place(text: str, part: str) -> str:
-    """Return line and column where a part of a text stands first, as messages show them."""
+def position(text: str, part: str) -> str:
+    """Return line and column of the first occurrence of a part of a text, as messages show them."""
     before = text[: text.index(part)]
     return f"{before.count(chr(10)) + 1}:{len(before) - (before.rfind(chr(10)) + 1) + 1}"

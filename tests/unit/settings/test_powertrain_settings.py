@@ -314,7 +314,7 @@ CONVERTER_REFUSALS = [
 def test_a_mistake_is_refused_at_its_place(text: str, old: str, new: str, words: str) -> None:
     lines = refused(lambda: read(changed(text, (old, new))))
     assert [line for line in lines if words in line], lines
-    assert all(line.startswith("vehicle.yaml:") and "\n" not in line for line in lines)
+    assert all(line.startswith("vehicle.yaml:") for line in lines)
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -13,7 +13,7 @@ from mastd.vehicle.model import library
 from mastd.vehicle.model.build import build
 from mastd.vehicle.model.definition import Model
 from tests.support.vehicle.refusals import refused_vehicle, wrong_lines
-from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, place
+from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, position
 
 QUARTER = (VEHICLES / "quarter_car.yaml").read_text(encoding="utf-8")
 AIR = "aerodynamics: {drag_area: 0.66 m2, centre: [-1.2 m, 0 m, 0.6 m], rear_lift_area: -900 cm2}\n"
@@ -184,4 +184,4 @@ REFUSED = {
 
 @wrong_lines(REFUSED)
 def test_a_wrong_line_is_reported_at_its_position(text: str, part: str, message: str, tmp_path: Path) -> None:
-    assert refused_vehicle(tmp_path, text) == [f"{place(text, part)}: {message}"]
+    assert refused_vehicle(tmp_path, text) == [f"{position(text, part)}: {message}"]

@@ -21,7 +21,7 @@ from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
 from mastd.vehicle.model.standing_tyre import standing_tyre
 from mastd.vehicle.state.motion import design_state
 from tests.support.vehicle.refusals import refused_vehicle, wrong_lines
-from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, place
+from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, position
 
 TIR = (VEHICLES / "tyres" / "passenger_205_55_r16.tir").read_text(encoding="utf-8")
 LINEAR = SEDAN[SEDAN.index("    tyre:\n") : SEDAN.index("    springs:\n")]
@@ -107,11 +107,11 @@ def test_what_is_wrong_in_a_property_file_is_told_with_both_places(tmp_path: Pat
     (tmp_path / "own.tir").write_text(changed(TIR, ("PKX1 ", "PKX9 "), ("1.05 ", "nan  ")), encoding="utf-8")
     text = in_front("{magic_formula: own.tir}")
     lines = refused_vehicle(tmp_path, text)
-    start = f"{place(text, 'own.tir')}: axles[0].tyre.magic_formula: {tmp_path / 'own.tir'}:"
+    start = f"{position(text, 'own.tir')}: axles[0].tyre.magic_formula: {tmp_path / 'own.tir'}:"
     assert len(lines) >= 2
     assert all(line.startswith(start) for line in lines)
     assert any("PKX1" in line for line in lines)
-    assert any(line.startswith(f"{start}{place(TIR, '1.05')}: PDX1") for line in lines)
+    assert any(line.startswith(f"{start}{position(TIR, '1.05')}: PDX1") for line in lines)
 
 
 REFUSED = {
@@ -152,15 +152,16 @@ REFUSED = {
 @wrong_lines(REFUSED)
 def test_a_wrong_line_is_reported_at_its_position(text: str, part: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "own.tir").write_text(TIR, encoding="utf-8")
-    assert refused_vehicle(tmp_path, text) == [f"{place(text, part)}: {message.format(directory=tmp_path)}"]
+    assert refused_vehicle(tmp_path, text) == [
+        f"{position(text, part)}: {message.format(directory=tmp_path)}"
+    ]
 
 
 def test_a_powertrain_on_an_axle_that_is_not_there_is_refused(tmp_path: Path) -> None:
     text = (VEHICLES / "sedan.yaml").read_text(encoding="utf-8").replace("tyres/", f"{VEHICLES}/tyres/")
     text = changed(text, ("axle: front", "axle: frnt"))
-    assert refused_vehicle(tmp_path, text) == [
-        f"{place(text, 'frnt')}: powertrain.differentials.front.axle: no axle 'frnt', did you mean 'front'?"
-    ]
+    message = "powertrain.differentials.front.axle: no axle 'frnt', did you mean 'front'?"
+    assert refused_vehicle(tmp_path, text) == [f"{position(text, 'frnt')}: {message}"]
 
 
 # -------------------- at rest
