@@ -92,7 +92,7 @@ def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: 
             happened(events.popleft())
         files.synchronise_if_due()
         status.update()
-        log.look()
+        log.poll()
         busy = len(frames) == _BATCH
         if ended and not frames:
             break

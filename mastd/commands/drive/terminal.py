@@ -47,7 +47,7 @@ class Terminal:
             signal.signal(number, handler)
 
     def write(self, text: str) -> None:
-        """Print where somebody looks."""
+        """Print to an interactive terminal."""
         if self._shown:
             print(text, end="", flush=True)
 

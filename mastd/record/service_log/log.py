@@ -45,7 +45,7 @@ class Log(Protocol):
     def frames(self, frames: Sequence[tuple[int, memoryview]]) -> None:
         """Take frames, at least one, in their order."""
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Log what has become due."""
 
     def trouble(self, text: str) -> None:
@@ -69,9 +69,9 @@ class NoLog:
         """Log nothing."""
 
     def frames(self, frames: Sequence[tuple[int, memoryview]]) -> None:
-        """Look at nothing."""
+        """Ignore the frames."""
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Log nothing."""
 
     def trouble(self, text: str) -> None:
@@ -116,7 +116,7 @@ class ServiceLog:
         self._second.take(frames)
         self._state = self._second.state or self._state
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Log the suppressed events of expired windows, and the statistics of an elapsed second."""
         now = time.monotonic()
         self._tell_held_back(now)
