@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mastd.vehicle.payload.road_step import AHEAD, ASIDE, BROKEN, MISSED, OUTSIDE, PITCH, ROLL, WHEEL
+from mastd.vehicle.payload.road_step import BROKEN, MISSED, WATCHED
 
 NOT_CONVERGED: Final = "not_converged"
 NOT_FINITE: Final = "not_finite"
@@ -99,18 +99,20 @@ class Watch:
         step = self._period / lasting
         self._share = max(self._share - step, 0.0) if away else min(self._share + step, 1.0)
 
-    def look(self, status: int, glance: Sequence[float], time: float) -> None:
-        """Look at a step that ended at ``time`` (s) as ``road_step.judge`` tells it."""
-        self._look_at_solver(status, time)
+    def update(self, status: int, watched: Sequence[float], time: float) -> None:
+        """Check the step that ended at ``time`` (s); ``watched`` (WATCHED) as ``road_step.judge`` wrote it."""
+        self._check_solver(status, time)
         if self.stopped:
             return
-        roll, pitch = abs(glance[ROLL]), abs(glance[PITCH])
+        roll, pitch = abs(watched[WATCHED.roll]), abs(watched[WATCHED.pitch])
         if not (roll <= MAX_TILT and pitch <= MAX_TILT):
-            which, angle = ("roll", glance[ROLL]) if roll > pitch else ("pitch", glance[PITCH])
+            which, angle = (
+                ("roll", watched[WATCHED.roll]) if roll > pitch else ("pitch", watched[WATCHED.pitch])
+            )
             self._stop(ROLLED_OVER, f"the vehicle rolled over: {which} {angle * _DEGREES:.0f} deg", time)
             return
-        self._look_at_course(abs(glance[AHEAD]), abs(glance[ASIDE]), time)
-        self._look_at_road(glance[OUTSIDE], int(glance[WHEEL]), time)
+        self._check_course(abs(watched[WATCHED.forward]), abs(watched[WATCHED.lateral]), time)
+        self._check_road(watched[WATCHED.outside], int(watched[WATCHED.wheel]), time)
 
     def note_driver(self, lost: bool, time: float) -> None:
         """Note whether the driver is lost."""
@@ -119,7 +121,7 @@ class Watch:
         elif not lost and self._is(DRIVER_LOST):
             self._end(DRIVER_LOST)
 
-    def _look_at_solver(self, status: int, time: float) -> None:
+    def _check_solver(self, status: int, time: float) -> None:
         if status == BROKEN:
             self._stop(NOT_FINITE, "the vehicle's motion is not finite any more", time)
             return
@@ -128,7 +130,7 @@ class Watch:
             lasting = 1e3 * self._missed * self._period
             self._stop(NOT_CONVERGED, f"the vehicle's steps did not converge for {lasting:.0f} ms", time)
 
-    def _look_at_course(self, ahead: float, aside: float, time: float) -> None:
+    def _check_course(self, ahead: float, aside: float, time: float) -> None:
         speed = math.hypot(ahead, aside)
         if not self._is(SPUN):
             if speed > SPUN_SPEED and aside > _SPUN_SLOPE * ahead:
@@ -142,7 +144,7 @@ class Watch:
         if self._calm >= CALM_TIME:
             self._end(SPUN)
 
-    def _look_at_road(self, outside: float, wheel: int, time: float) -> None:
+    def _check_road(self, outside: float, wheel: int, time: float) -> None:
         if not self._is(OFF_ROAD):
             if outside > OFF_ROAD_DISTANCE:
                 text = f"the vehicle is off the road: wheel {self._wheels[wheel]} by {outside:.2f} m"

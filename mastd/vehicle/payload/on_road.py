@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import size_of
 from mastd.roads.ground import Ground
 from mastd.settings.profile.oils import ClassRoad, FlatRoad, KerbRoad, OilsSettings, OperatorDriver, Road
 from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
@@ -30,7 +31,7 @@ from mastd.vehicle.model import library
 from mastd.vehicle.model.definition import Model, Seat
 from mastd.vehicle.payload import checks, road_ahead
 from mastd.vehicle.payload.fallbacks import FADE_IN, FADE_OUT, Condition, Watch
-from mastd.vehicle.payload.road_step import GLANCE, judge
+from mastd.vehicle.payload.road_step import WATCHED, judge
 from mastd.vehicle.payload.seat import FELT, feel
 from mastd.vehicle.powertrain.fields import DRIVER
 from mastd.vehicle.simulation.simulation import Simulation
@@ -85,7 +86,7 @@ class VehicleOnRoad:
         self._take_step = simulation.bind(
             self._now, self._ground, self._report, self._table, np.zeros(WRENCHES)
         )
-        self._glance = np.zeros(GLANCE)
+        self._watched = np.zeros(size_of(WATCHED))
         self._start = remember(self._blocks)
         self._report[REPORT.converged] = 1.0
         record_now(self._arrays, simulation.design_heights, self._report, self.signals)
@@ -184,10 +185,10 @@ class VehicleOnRoad:
             self.gravity,
             self.signals,
             self.felt,
-            self._glance,
+            self._watched,
         )
         self._steps += 1
-        watch.look(status, self._glance.tolist(), self.time)
+        watch.update(status, self._watched.tolist(), self.time)
 
     def _prepare(self) -> None:
         """Put new drivers in, and begin to count."""

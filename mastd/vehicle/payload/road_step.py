@@ -1,11 +1,12 @@
-"""A look at a step of a driven vehicle, compiled: whether it is sound, and what is felt at the seat."""
+"""Judge a step of a driven vehicle, compiled: whether it is sound, and what is felt at the seat."""
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table
 from mastd.kernel import fused_kernel
 from mastd.vehicle.blocks.fields import REPORT
 from mastd.vehicle.payload.seat import feel
@@ -17,10 +18,19 @@ MISSED: Final = 1
 BROKEN: Final = 2
 """Not all of its numbers are finite."""
 
-ROLL, PITCH, AHEAD, ASIDE, OUTSIDE, WHEEL = range(6)
-"""Places of a glance: roll and pitch in rad, speeds along and across the chassis in m/s, how far the wheel
-that is furthest outside is beside the road in m, and which one it is."""
-GLANCE: Final = 6
+
+class WatchedIndex(NamedTuple):
+    """What the fallbacks watch after a step."""
+
+    roll: Annotated[int, Entry("rad", "")]
+    pitch: Annotated[int, Entry("rad", "")]
+    forward: Annotated[int, Entry("m/s", "speed along the chassis")]
+    lateral: Annotated[int, Entry("m/s", "speed across the chassis")]
+    outside: Annotated[int, Entry("m", "how far the wheel that is furthest outside is beside the road")]
+    wheel: Annotated[int, Entry("1", "which wheel that is")]
+
+
+WATCHED = index_table(WatchedIndex)
 
 _ANGLES, _VELOCITY = ANGLES.start, VELOCITY.start
 
@@ -34,13 +44,13 @@ def judge(
     gravity: float,
     row: FloatArray,
     felt: FloatArray,
-    glance: FloatArray,
+    watched: FloatArray,
 ) -> int:
-    """Look at the step whose signals are ``table`` (1, width); return SOUND, MISSED or BROKEN.
+    """Judge the step whose signals are ``table`` (1, width); return SOUND, MISSED or BROKEN.
 
     Sound signals go to ``row``, what is felt at ``seat`` (3) to ``felt`` (9), see
-    ``mastd.vehicle.payload.seat``, and what a watch looks at to ``glance`` (GLANCE): all three stay as they
-    are after a step that is BROKEN. ``wheels`` and ``drives`` count those of the vehicle.
+    ``mastd.vehicle.payload.seat``, and what the fallbacks watch to ``watched`` (WATCHED): all three stay as
+    they are after a step that is BROKEN. ``wheels`` and ``drives`` count those of the vehicle.
     """
     for k in range(table.shape[1]):
         if not abs(table[0, k]) < math.inf:
@@ -48,12 +58,12 @@ def judge(
     for k in range(table.shape[1]):
         row[k] = table[0, k]
     feel(row, seat, gravity, felt)
-    glance[ROLL], glance[PITCH] = row[_ANGLES], row[_ANGLES + 1]
-    glance[AHEAD], glance[ASIDE] = row[_VELOCITY], row[_VELOCITY + 1]
+    watched[WATCHED.roll], watched[WATCHED.pitch] = row[_ANGLES], row[_ANGLES + 1]
+    watched[WATCHED.forward], watched[WATCHED.lateral] = row[_VELOCITY], row[_VELOCITY + 1]
     # Metres outside are the last columns of the wheels, before the racks' and the engine's.
     first = row.shape[0] - 1 - drives - wheels
-    glance[OUTSIDE], glance[WHEEL] = 0.0, 0.0
+    watched[WATCHED.outside], watched[WATCHED.wheel] = 0.0, 0.0
     for k in range(wheels):
-        if row[first + k] > glance[OUTSIDE]:
-            glance[OUTSIDE], glance[WHEEL] = row[first + k], float(k)
+        if row[first + k] > watched[WATCHED.outside]:
+            watched[WATCHED.outside], watched[WATCHED.wheel] = row[first + k], float(k)
     return SOUND if row[CHASSIS_WIDTH + REPORT.converged] > 0.0 else MISSED

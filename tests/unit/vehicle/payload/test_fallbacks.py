@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
+from mastd.index_table import size_of
 from mastd.loop.payload.virtual_drive import HOME, MAX_WAY_HOME, VirtualDrive
 from mastd.settings.profile.cueing import WashoutSettings
 from mastd.settings.profile.oils import FlatRoad, KerbRoad, RandomDriver
@@ -21,7 +22,7 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.payload import fallbacks
 from mastd.vehicle.payload.fallbacks import Watch
-from mastd.vehicle.payload.road_step import GLANCE, MISSED, SOUND
+from mastd.vehicle.payload.road_step import MISSED, SOUND, WATCHED
 from tests.support.vehicle.virtual_drives import PERIOD, by_hand, drive_of, grid
 
 
@@ -193,7 +194,7 @@ def test_a_table_that_does_not_come_home_ends_the_drive_all_the_same() -> None:
 def looked(statuses: list[int]) -> Watch:
     seen = Watch(["fl", "fr", "rl", "rr"], PERIOD)
     for k, status in enumerate(statuses):
-        seen.look(status, [0.0] * GLANCE, (k + 1) * PERIOD)
+        seen.update(status, [0.0] * size_of(WATCHED), (k + 1) * PERIOD)
     return seen
 
 
@@ -214,7 +215,7 @@ def test_steps_that_miss_their_tolerances_count_only_in_a_row() -> None:
 )
 def test_a_spin_is_a_course_across_the_vehicle(ahead: float, aside: float, spun: bool) -> None:
     seen = Watch(["fl"], PERIOD)
-    seen.look(SOUND, [0.0, 0.0, ahead, aside, 0.0, 0.0], 1.0)
+    seen.update(SOUND, [0.0, 0.0, ahead, aside, 0.0, 0.0], 1.0)
     assert seen.spun is spun
 
 
