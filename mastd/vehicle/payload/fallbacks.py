@@ -100,7 +100,7 @@ class Watch:
         self._share = max(self._share - step, 0.0) if away else min(self._share + step, 1.0)
 
     def update(self, status: int, watched: Sequence[float], time: float) -> None:
-        """Check the step that ended at ``time`` (s); ``watched`` (WATCHED) as ``road_step.judge`` wrote it."""
+        """Check the step that ended at ``time`` (s); ``watched`` (WATCHED) by ``road_step.judge``."""
         self._check_solver(status, time)
         if self.stopped:
             return
