@@ -1,4 +1,4 @@
-"""What an actuator with its valve does, and what its valve must do: one row of numbers a link.
+"""What an actuator with its valve does, and what its valve must do: one row of numbers an actuator.
 
 Oil of both chambers as springs in series with the rod, k = β (A₁²/V₁ + A₂²/V₂) (Merritt 1967); seals by the
 LuGre model (Canudas de Wit 1995); flow by the orifice law over both lands (table-control study, section 5.1):
@@ -12,45 +12,49 @@ A of the chamber that is fed for p_s, the other one's for p_r.
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.settings.table.identified import IdentifiedLink, IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
-(
-    NEUTRAL_LENGTH,
-    AREA_1,
-    AREA_2,
-    COLUMN,
-    BULK_MODULUS,
-    GAIN,
-    SATURATION,
-    OVERLAP,
-    LEAK_SPEED,
-    COULOMB,
-    BREAKAWAY,
-    STRIBECK_SPEED,
-    VISCOUS,
-    BRISTLE_STIFFNESS,
-    BRISTLE_DAMPING,
-    RETURN_PRESSURE,
-) = range(16)
-ACTUATOR_COLUMNS = 16
-"""Columns of a row: neutral length (m); areas (m²); oil column of a chamber at neutral (m); bulk modulus
-(Pa); G (m/s per √N); s; overlap; piston speed that leaks per N; friction as in ``FrictionSettings``; return
-pressure (Pa)."""
+
+class ActuatorRow(NamedTuple):
+    """Columns of the row of an actuator."""
+
+    neutral_length: Annotated[int, Entry("m", "length of the actuator at neutral")]
+    area_1: Annotated[int, Entry("m²", "piston area of chamber 1, which extends")]
+    area_2: Annotated[int, Entry("m²", "piston area of chamber 2, which retracts")]
+    column: Annotated[int, Entry("m", "oil column of a chamber at neutral")]
+    bulk_modulus: Annotated[int, Entry("Pa", "of the oil")]
+    gain: Annotated[int, Entry("m/s per √N", "G of the valve")]
+    saturation: Annotated[int, Entry("1", "s of the valve")]
+    overlap: Annotated[int, Entry("1", "of the spool")]
+    leak_speed: Annotated[int, Entry("m/s per N", "piston speed that leaks")]
+    coulomb: Annotated[int, Entry("N", "friction of the seals, as in FrictionSettings")]
+    breakaway: Annotated[int, Entry("N", "friction at rest")]
+    stribeck_speed: Annotated[int, Entry("m/s", "at which friction is half-way between the two")]
+    viscous: Annotated[int, Entry("N s/m", "viscous friction")]
+    bristle_stiffness: Annotated[int, Entry("N/m", "of the LuGre model")]
+    bristle_damping: Annotated[int, Entry("N s/m", "of the LuGre model")]
+    return_pressure: Annotated[int, Entry("Pa", "of the tank")]
+
+
+ACTUATOR = index_table(ActuatorRow)
+ACTUATOR_COLUMNS = size_of(ACTUATOR)
 
 MIN_AVAILABLE = 0.05
-"""Of the force of full supply, what the orifice law counts on at least: beyond it a valve is open anyway."""
+"""Minimum force for the orifice law, as a ratio of that of full supply: beyond it a valve is open anyway."""
 MIN_LENGTH = 1.0e-3
-"""Oil column in m that is counted at least, however near its end a piston stands."""
+"""Minimum oil column in m, however near its end a piston is."""
 
-LAP_SHARE = 0.1
-"""Of the overlap, over which the spool passes through it: a step has no slope."""
+LAP_RATIO = 0.1
+"""Ratio of the overlap over which the spool passes through it: a step has no slope."""
 
 MIN_OPENING = 1.0e-12
 
@@ -69,8 +73,8 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
         what = f"was identified on {identified.table!r}, this is {table.name!r}: identify this table"
         raise SettingsError([f"{identified.name}: {what}"])
     if sorted(found) != sorted(names):
-        differ = ", ".join(sorted(set(found) ^ set(names))) or "one stands there twice"
-        raise SettingsError([f"{identified.name}: its links are not those of {table.name!r}: {differ}"])
+        differ = ", ".join(sorted(set(found) ^ set(names))) or "one is listed twice"
+        raise SettingsError([f"{identified.name}: its actuators are not those of {table.name!r}: {differ}"])
     for row, name in zip(rows, names, strict=True):
         _apply(row, found[name])
     return rows
@@ -109,22 +113,22 @@ def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list
 
 
 def _apply(row: FloatArray, found: IdentifiedLink) -> None:
-    breakaway = row[BREAKAWAY] / row[COULOMB] if row[COULOMB] > 0.0 else 1.0
-    row[GAIN] *= found.valve_gain.value
-    row[OVERLAP] = found.valve_overlap.value
-    row[BULK_MODULUS] = found.bulk_modulus.value
-    row[COULOMB] = found.coulomb.value
-    row[BREAKAWAY] = breakaway * found.coulomb.value
-    row[VISCOUS] = found.viscous.value
+    breakaway = row[ACTUATOR.breakaway] / row[ACTUATOR.coulomb] if row[ACTUATOR.coulomb] > 0.0 else 1.0
+    row[ACTUATOR.gain] *= found.valve_gain.value
+    row[ACTUATOR.overlap] = found.valve_overlap.value
+    row[ACTUATOR.bulk_modulus] = found.bulk_modulus.value
+    row[ACTUATOR.coulomb] = found.coulomb.value
+    row[ACTUATOR.breakaway] = breakaway * found.coulomb.value
+    row[ACTUATOR.viscous] = found.viscous.value
 
 
 @fused_kernel
 def oil_spring(row: FloatArray, length: float) -> float:
     """Return the stiffness in N/m of the locked oil of a link that is ``length`` m long."""
-    offset = length - row[NEUTRAL_LENGTH]
-    first = max(row[COLUMN] + offset, MIN_LENGTH)
-    second = max(row[COLUMN] - offset, MIN_LENGTH)
-    return float(row[BULK_MODULUS] * (row[AREA_1] / first + row[AREA_2] / second))
+    offset = length - row[ACTUATOR.neutral_length]
+    first = max(row[ACTUATOR.column] + offset, MIN_LENGTH)
+    second = max(row[ACTUATOR.column] - offset, MIN_LENGTH)
+    return float(row[ACTUATOR.bulk_modulus] * (row[ACTUATOR.area_1] / first + row[ACTUATOR.area_2] / second))
 
 
 @fused_kernel
@@ -134,23 +138,27 @@ def seal_friction(row: FloatArray, bristles: FloatArray, link: int, rate: float,
     It has the sign of the rate: what the oil must push in addition. The bristle is advanced implicitly, so
     that no step is too long.
     """
-    viscous = row[VISCOUS] * rate
-    if not row[COULOMB] > 0.0:
+    viscous = row[ACTUATOR.viscous] * rate
+    if not row[ACTUATOR.coulomb] > 0.0:
         return float(viscous)
-    ratio = rate / row[STRIBECK_SPEED]
-    level = row[COULOMB] + (row[BREAKAWAY] - row[COULOMB]) / (1.0 + ratio * ratio)
+    ratio = rate / row[ACTUATOR.stribeck_speed]
+    level = row[ACTUATOR.coulomb] + (row[ACTUATOR.breakaway] - row[ACTUATOR.coulomb]) / (1.0 + ratio * ratio)
     before = bristles[link]
-    after = (before + step * rate) / (1.0 + step * row[BRISTLE_STIFFNESS] * abs(rate) / level)
+    after = (before + step * rate) / (1.0 + step * row[ACTUATOR.bristle_stiffness] * abs(rate) / level)
     bristles[link] = after
-    deflecting = row[BRISTLE_DAMPING] * (after - before) / step
-    return float(row[BRISTLE_STIFFNESS] * after + deflecting + viscous)
+    deflecting = row[ACTUATOR.bristle_damping] * (after - before) / step
+    return float(row[ACTUATOR.bristle_stiffness] * after + deflecting + viscous)
 
 
 @fused_kernel
 def available_force(row: FloatArray, supply: float, load: float, extends: bool) -> float:
     """Return the pressure drop over the lands times the area in N, under ``load`` N (push positive)."""
-    fed, drained = (row[AREA_1], row[AREA_2]) if extends else (row[AREA_2], row[AREA_1])
-    still = fed * supply - drained * row[RETURN_PRESSURE]
+    fed, drained = (
+        (row[ACTUATOR.area_1], row[ACTUATOR.area_2])
+        if extends
+        else (row[ACTUATOR.area_2], row[ACTUATOR.area_1])
+    )
+    still = fed * supply - drained * row[ACTUATOR.return_pressure]
     left = still - load if extends else still + load
     return float(max(left, MIN_AVAILABLE * max(still, 1.0)))
 
@@ -158,11 +166,11 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
 @fused_kernel
 def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> float:
     """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
-    share = abs(speed) / (row[GAIN] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
-    saturation = row[SATURATION] * share
+    flow = abs(speed) / (row[ACTUATOR.gain] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
+    saturation = row[ACTUATOR.saturation] * flow
     opening = 1.0
     if saturation < 1.0:
-        opening = min(share / math.sqrt(1.0 - saturation * saturation), 1.0)
+        opening = min(flow / math.sqrt(1.0 - saturation * saturation), 1.0)
     return opening if speed > 0.0 else -opening
 
 
@@ -170,9 +178,9 @@ def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> fl
 def speed_for(row: FloatArray, opening: float, load: float, supply: float) -> float:
     """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
     size = min(abs(opening), 1.0)
-    bent = row[SATURATION] * size
-    share = size / math.sqrt(1.0 + bent * bent)
-    speed = share * row[GAIN] * math.sqrt(available_force(row, supply, load, opening > 0.0))
+    bent = row[ACTUATOR.saturation] * size
+    flow = size / math.sqrt(1.0 + bent * bent)
+    speed = flow * row[ACTUATOR.gain] * math.sqrt(available_force(row, supply, load, opening > 0.0))
     return float(speed if opening > 0.0 else -speed)
 
 
@@ -184,10 +192,10 @@ def mean_over_lap(row: FloatArray, before: float, after: float) -> float:
     the opening at its end would not.
     """
     middle = 0.5 * (before + after)
-    overlap = row[OVERLAP]
+    overlap = row[ACTUATOR.overlap]
     if not overlap > 0.0:
         return middle
-    edge = LAP_SHARE * overlap
+    edge = LAP_RATIO * overlap
     first = math.sqrt(before * before + edge * edge)
     last = math.sqrt(after * after + edge * edge)
     # (last − first) / (after − before), without the difference of nearly equal numbers.

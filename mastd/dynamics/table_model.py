@@ -26,8 +26,11 @@ from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
+MODEL_SIZE = 11
+"""Numbers in ``TableModel.values``."""
+
 WORK_ROWS = 8
-"""Rows of six beyond one a link that ``force_reference`` needs as scratch."""
+"""Rows of six beyond one an actuator that ``force_reference`` needs as scratch."""
 
 
 @dataclass(frozen=True, eq=False)

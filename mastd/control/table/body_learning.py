@@ -1,7 +1,7 @@
 """Learns, while the table moves, what stands on it: mass, centre of gravity and inertia of the payload.
 
 The wrench that the legs exert is linear in the ten numbers of a rigid body (``table_model``), and they in
-turn go nearly linearly with what is not known for sure of a payload: its mass, the place of its centre of
+turn go nearly linearly with what is not known for sure of a payload: its mass, the position of its centre of
 gravity, its moments of inertia. These seven, in units of their usual spread, are tracked by a Kalman filter:
 
     Jᵀ (f − friction) + load = w(θ₀) + Σ p_j w(∂θ/∂p_j),
@@ -14,15 +14,18 @@ tells, or a specimen that is no rigid body.
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.dynamics.table_model import add_load, parallel, wrench
+from mastd.control.table.data import ControlState, Learned, Measured
+from mastd.dynamics.table_model import MODEL_SIZE, add_load, parallel, wrench
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 
 UNKNOWNS = 7
 """Mass, centre of gravity (3), moments of inertia (3)."""
-MODEL = 11
 WINDOW_TIME = 0.01
 """s that are averaged."""
 
@@ -38,8 +41,8 @@ STEADY_TIME = 1.0
 """Time constant in s of what counts as steady."""
 NOISE = (2.0e3, 2.0e3)
 """Of a window's force in N and moment in N m: friction that the model has not."""
-MODEL_SHARE = 0.02
-"""Of the wrench, that the model may be wrong by."""
+MODEL_ERROR = 0.02
+"""Relative error of the model in the wrench."""
 MIN_SPREAD = 0.02
 """Spread that always remains, so that what changes can be followed."""
 MIN_WRENCH = 2.0e3
@@ -48,21 +51,30 @@ FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
 _ROWS = 6
-_P = UNKNOWNS
-_SUM = _P + UNKNOWNS * UNKNOWNS
-_STEADY = _SUM + _ROWS * (1 + UNKNOWNS)
-_COUNT = _STEADY + _ROWS * (1 + UNKNOWNS)
-_WINDOWS = _COUNT + 1
-_SCRATCH = _WINDOWS + 1
-BODY_MEMORY = _SCRATCH + UNKNOWNS
+
+
+class BodyMemory(NamedTuple):
+    """Offsets of what is learned of the payload; the seven in units of their usual spread."""
+
+    estimate: Annotated[int, Entry("1", "the seven", UNKNOWNS)]
+    covariance: Annotated[int, Entry("1", "of the seven, row by row", UNKNOWNS * UNKNOWNS)]
+    total: Annotated[int, Entry("N, N m", "of a window: wrench missed, then of each", _ROWS * (1 + UNKNOWNS))]
+    steady: Annotated[int, Entry("N, N m", "what is steady of them", _ROWS * (1 + UNKNOWNS))]
+    samples: Annotated[int, Entry("1", "samples of the window")]
+    windows: Annotated[int, Entry("1", "windows so far")]
+    kalman: Annotated[int, Entry("1", "covariance times a row", UNKNOWNS)]
+
+
+M = index_table(BodyMemory)
+BODY_MEMORY = size_of(M)
 
 
 def directions(model: FloatArray, bare: FloatArray) -> FloatArray:
-    """Return ∂θ/∂p (UNKNOWNS, MODEL), the last column gravity, for ``model`` of which ``bare`` is the table.
+    """Return ∂θ/∂p (UNKNOWNS, MODEL_SIZE), the last column gravity, for ``model``; ``bare`` is its table.
 
     Both as of ``TableModel.values``. Zero where nothing is carried.
     """
-    rows = np.zeros((UNKNOWNS, MODEL))
+    rows = np.zeros((UNKNOWNS, MODEL_SIZE))
     mass = model[0] - bare[0]
     if not mass > 0.0:
         return rows
@@ -80,7 +92,7 @@ def directions(model: FloatArray, bare: FloatArray) -> FloatArray:
         moment = np.zeros((3, 3))
         moment[axis, axis] = SPREAD_OF_INERTIA * own[axis, axis]
         rows[4 + axis] = _row(0.0, np.zeros(3), moment)
-    rows[:, MODEL - 1] = model[MODEL - 1]
+    rows[:, MODEL_SIZE - 1] = model[MODEL_SIZE - 1]
     return rows
 
 
@@ -88,7 +100,7 @@ def begin_learning(memory: FloatArray) -> None:
     """Forget everything: another payload has come."""
     memory[:] = 0.0
     for k in range(UNKNOWNS):
-        memory[_P + (UNKNOWNS + 1) * k] = 1.0
+        memory[M.covariance + (UNKNOWNS + 1) * k] = 1.0
 
 
 def _matrix(model: FloatArray) -> FloatArray:
@@ -104,76 +116,77 @@ def _row(mass: float, moment: FloatArray, inertia: FloatArray) -> FloatArray:
 @fused_kernel
 def learn_body(
     model: FloatArray,
-    rows: FloatArray,
-    believed: FloatArray,
-    memory: FloatArray,
-    jacobian: FloatArray,
-    forces: FloatArray,
-    seals: FloatArray,
-    load: FloatArray,
-    motion: FloatArray,
-    work: FloatArray,
+    learned: Learned,
+    measured: Measured,
+    state: ControlState,
     period: float,
     whole: bool,
 ) -> None:
-    """Take one sample in; let ``believed`` (MODEL,), what the control counts on, follow.
+    """Take one sample; let ``learned.body``, which the control uses, follow.
 
-    ``rows``: as of ``directions``; ``jacobian`` (n, 6), ``forces`` (n,) and ``motion`` (3, 6) as measured,
-    ``seals`` (n,) the friction in the forces; ``load`` (6,) of what is simulated, P axes; ``work`` (≥ 2, 6).
-    ``whole``: this sample follows on the last one.
+    ``model`` (MODEL_SIZE,) is the nominal one; the scratch has the Jacobian of the measured pose. ``whole``:
+    this sample follows on the last one.
     """
-    share = min(1.0, period / FOLLOW_TIME)
-    for k in range(MODEL - 1):
+    memory, believed, rows = learned.body_memory, learned.body, learned.directions
+    ratio = min(1.0, period / FOLLOW_TIME)
+    for k in range(MODEL_SIZE - 1):
         wanted = model[k]
         for j in range(UNKNOWNS):
             wanted += memory[j] * rows[j, k]
-        believed[k] += share * (wanted - believed[k])
-    believed[MODEL - 1] = model[MODEL - 1]
+        believed[k] += ratio * (wanted - believed[k])
+    believed[MODEL_SIZE - 1] = model[MODEL_SIZE - 1]
     if not whole:
-        memory[_COUNT] = 0.0
+        memory[M.samples] = 0.0
         for k in range(_ROWS * (1 + UNKNOWNS)):
-            memory[_SUM + k] = 0.0
+            memory[M.total + k] = 0.0
         return
-    expected, changed = work[0], work[1]
+    _add_sample(model, learned, measured, state)
+    if memory[M.samples] >= WINDOW_TIME / period - 0.5:
+        _take_window(memory, period * memory[M.samples])
+
+
+@fused_kernel
+def _add_sample(model: FloatArray, learned: Learned, measured: Measured, state: ControlState) -> None:
+    """Add what this sample misses of the wrench, and what each of the seven makes of it."""
+    memory, rows, motion, load = learned.body_memory, learned.directions, measured.motion, measured.load
+    expected, changed, jacobian = state.scratch.wrench, state.scratch.other, state.scratch.jacobian
     wrench(model, motion[0], motion[1], motion[2], expected)
     add_load(motion[0], load, load, 1.0, expected)
     for axis in range(_ROWS):
         total = 0.0
-        for i in range(forces.shape[0]):
-            total += jacobian[i, axis] * (forces[i] - seals[i])
-        memory[_SUM + axis] += total - expected[axis]
+        for i in range(jacobian.shape[0]):
+            total += jacobian[i, axis] * (measured.forces[i] - state.last_seals[i])
+        memory[M.total + axis] += total - expected[axis]
     for j in range(UNKNOWNS):
         wrench(rows[j], motion[0], motion[1], motion[2], changed)
         for axis in range(_ROWS):
-            memory[_SUM + _ROWS * (1 + j) + axis] += changed[axis]
-    memory[_COUNT] += 1.0
-    if memory[_COUNT] >= WINDOW_TIME / period - 0.5:
-        _take_window(memory, period * memory[_COUNT])
+            memory[M.total + _ROWS * (1 + j) + axis] += changed[axis]
+    memory[M.samples] += 1.0
 
 
 @fused_kernel
 def _take_window(memory: FloatArray, span: float) -> None:
     """Take a window of ``span`` s into the seven."""
-    count, memory[_COUNT] = memory[_COUNT], 0.0
-    memory[_WINDOWS] += 1.0
-    share = max(span / STEADY_TIME, 1.0 / memory[_WINDOWS])
+    count, memory[M.samples] = memory[M.samples], 0.0
+    memory[M.windows] += 1.0
+    ratio = max(span / STEADY_TIME, 1.0 / memory[M.windows])
     for k in range(_ROWS * (1 + UNKNOWNS)):
-        mean = memory[_SUM + k] / count
-        memory[_STEADY + k] += share * (mean - memory[_STEADY + k])
-        memory[_SUM + k] = mean - memory[_STEADY + k]
-    if memory[_WINDOWS] * span > STEADY_TIME:
+        mean = memory[M.total + k] / count
+        memory[M.steady + k] += ratio * (mean - memory[M.steady + k])
+        memory[M.total + k] = mean - memory[M.steady + k]
+    if memory[M.windows] * span > STEADY_TIME:
         for axis in range(_ROWS):
             _take_row(memory, axis)
     for k in range(_ROWS * (1 + UNKNOWNS)):
-        memory[_SUM + k] = 0.0
+        memory[M.total + k] = 0.0
 
 
 @fused_kernel
 def _take_row(memory: FloatArray, axis: int) -> None:
     """Take one of the six equations of a window into the seven."""
-    first = _SUM + _ROWS + axis
+    first = M.total + _ROWS + axis
     size = 0.0
-    missed = memory[_SUM + axis]
+    missed = memory[M.total + axis]
     for j in range(UNKNOWNS):
         column = memory[first + _ROWS * j]
         size += column * column
@@ -182,23 +195,27 @@ def _take_row(memory: FloatArray, axis: int) -> None:
     # Spreads are some six per cent: the changing wrench itself is some sixteen times what they make.
     if not size > (MIN_WRENCH * SPREAD_OF_MASS) ** 2:
         return
-    variance = noise * noise + (MODEL_SHARE / SPREAD_OF_MASS) ** 2 * size
+    variance = noise * noise + (MODEL_ERROR / SPREAD_OF_MASS) ** 2 * size
     total = variance
     for j in range(UNKNOWNS):
         for k in range(UNKNOWNS):
-            total += memory[first + _ROWS * j] * memory[_P + UNKNOWNS * j + k] * memory[first + _ROWS * k]
+            total += (
+                memory[first + _ROWS * j]
+                * memory[M.covariance + UNKNOWNS * j + k]
+                * memory[first + _ROWS * k]
+            )
     inverse = 1.0 / total
     if not missed * missed * inverse < 25.0:
         return
     for j in range(UNKNOWNS):
         product = 0.0
         for k in range(UNKNOWNS):
-            product += memory[_P + UNKNOWNS * j + k] * memory[first + _ROWS * k]
-        memory[_SCRATCH + j] = product
+            product += memory[M.covariance + UNKNOWNS * j + k] * memory[first + _ROWS * k]
+        memory[M.kalman + j] = product
     for j in range(UNKNOWNS):
-        learned = memory[j] + memory[_SCRATCH + j] * inverse * missed
+        learned = memory[j] + memory[M.kalman + j] * inverse * missed
         memory[j] = min(max(learned, -FARTHEST), FARTHEST)
         for k in range(UNKNOWNS):
-            memory[_P + UNKNOWNS * j + k] -= memory[_SCRATCH + j] * memory[_SCRATCH + k] * inverse
-        own = _P + (UNKNOWNS + 1) * j
+            memory[M.covariance + UNKNOWNS * j + k] -= memory[M.kalman + j] * memory[M.kalman + k] * inverse
+        own = M.covariance + (UNKNOWNS + 1) * j
         memory[own] = max(memory[own], MIN_SPREAD * MIN_SPREAD)

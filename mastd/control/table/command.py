@@ -1,4 +1,4 @@
-"""The table's control for one table: constants, filters and state of ``control_step``, and their meaning."""
+"""The table's control for one table: builds what ``control_step`` works on, and calls it each period."""
 
 from __future__ import annotations
 
@@ -10,39 +10,28 @@ from scipy import signal
 
 from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
-from mastd.control.table.feedforward import DRIVE_COLUMNS
-from mastd.control.table.parts import LINKS, NOTCH_COLUMNS, TABLE, WEIGHT, WHOLE
-from mastd.control.table.step import (
-    AHEAD,
-    BALANCE,
-    BALANCE_LIMIT,
-    BODY_LEARNING,
-    CONSTANTS,
-    DELAY,
+from mastd.control.table.data import (
     DYNAMICS,
-    ENGAGE,
-    FINITE,
-    FRICTION,
-    GAIN,
-    INVERSE,
-    KNOWN,
-    LEARNING,
-    NOTCHES,
-    NOW,
-    OLDEST_SHARE,
-    PERIOD,
-    TRIM_LIMIT,
-    control_step,
-    state_size,
+    INPUT_SIZE,
+    Command,
+    Constants,
+    Control,
+    ControlModel,
+    ControlState,
+    Learned,
+    Measured,
 )
+from mastd.control.table.feedforward import DRIVE_COLUMNS
+from mastd.control.table.parts import NOTCH_COLUMNS
+from mastd.control.table.step import FINITE, control_step
 from mastd.control.table.valve_inverse import Horizon, valve_inverse
 from mastd.control.table.valve_learning import learning_memory
-from mastd.dynamics.actuator import ACTUATOR_COLUMNS, actuator_rows, valve_delays
+from mastd.dynamics.actuator import actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
-from mastd.dynamics.table_model import TableModel
+from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
+from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
@@ -52,18 +41,12 @@ PREVIEW_TIME: Final = 12e-3
 """s that the inverse of the valves looks ahead."""
 MEMORY_TIME: Final = 12e-3
 """s that it looks back."""
-IDENTIFIED_SHARE: Final = 0.2
-"""Of the usual spread, what is left unknown of valves and oil that were identified."""
-_DYNAMICS = {"payload": WHOLE, "table": TABLE, "links": LINKS, "none": WEIGHT}
+IDENTIFIED_RATIO: Final = 0.2
+"""Ratio of the usual spread that is left unknown of valves and oil that were identified."""
 
 
 class TableControl:
-    """Writes the command ``block`` of the links for a motion.
-
-    ``load`` (6,): wrench of what is simulated on the table, at C in P axes, beside the model. ``measured``
-    (3, 6): pose, rates and accelerations; ``forces``, ``lengths``, ``spools`` (n,): of
-    the links, as measured.
-    """
+    """Writes the ``command`` block of the actuators for a motion, see ``Command``."""
 
     def __init__(
         self,
@@ -72,97 +55,77 @@ class TableControl:
         geometry: Geometry,
         model: TableModel,
         period: float,
-        block: FloatArray,
-        load: FloatArray,
-        measured: FloatArray,
-        forces: FloatArray,
-        lengths: FloatArray,
-        spools: FloatArray,
+        command: FloatArray,
+        measured: Measured,
         identified: IdentifiedSettings | None = None,
     ) -> None:
-        n = geometry.links
-        self.model: FloatArray = model.values.copy()
-        """Values (11,) of the nominal model of table and payload; see ``carry``."""
         self.ahead = PREVIEW_TIME if settings.feedforward.preview else 0.0
         """s that the reference is to be known ahead."""
-        self._period = period
-        horizon = preview_horizon(period)
-        delay = math.ceil(settings.feedforward.stream_delay / period - 1e-9)
-        nominal = actuator_rows(table)
-        rows = actuator_rows(table, identified)
-        waiting = Horizon(0, horizon.taps - 1, settings.feedforward.stream_delay)
-        delays = valve_delays(table, identified)
-        filters = np.stack(
-            [
-                np.column_stack(
-                    [
-                        valve_inverse(table.valve, one, settings.feedforward.bandwidth, period, look)
-                        for one in delays
-                    ]
-                )
-                for look in (horizon, waiting)
-            ]
+        self.model: FloatArray = model.values.copy()
+        """Values (MODEL_SIZE,) of the nominal model of table and payload; see ``carry``."""
+        self.inputs: FloatArray = np.zeros(INPUT_SIZE)
+        """What changes every period, see ``ControlInput``."""
+        horizon, notches = preview_horizon(period), settings.acceleration.notches
+        constants = _constants(settings, period)
+        rows = np.ascontiguousarray(actuator_rows(table, identified))
+        self._first_memory = learning_memory(rows, 1.0 if identified is None else IDENTIFIED_RATIO)
+        learned = Learned(
+            known=rows.copy(),
+            actuators=rows,
+            valve_memory=self._first_memory.copy(),
+            body=np.zeros(MODEL_SIZE),
+            directions=np.zeros((UNKNOWNS, MODEL_SIZE)),
+            body_memory=np.zeros(BODY_MEMORY),
         )
-        self.now: FloatArray = np.zeros(NOW)
-        self._bare = model.values.copy()
-        self._rows, self._known = np.ascontiguousarray(rows), np.ascontiguousarray(rows.copy())
-        self._first_memory = learning_memory(rows, 1.0 if identified is None else IDENTIFIED_SHARE)
-        self._valve_memory = self._first_memory.copy()
-        self._lengths = lengths
-        self._bodies = np.zeros((1 + UNKNOWNS, len(self.model)))
-        self._body_memory = np.zeros(BODY_MEMORY)
+        known_beforehand = ControlModel(
+            legs=geometry.legs,
+            payload=self.model,
+            table=model.values.copy(),
+            mass_matrix=np.ascontiguousarray(model.mass_matrix),
+            masses=_own_masses(geometry, model),
+            preload=settings.balance.preload * _null_vector(geometry),
+            nominal=np.ascontiguousarray(actuator_rows(table)),
+            drives=_drives(table, period),
+            filters=_filters(table, settings, period, identified),
+            notches=np.array([notch_row(notch, period) for notch in notches]).reshape(-1, NOTCH_COLUMNS),
+        )
+        self._control = Control(
+            constants=constants,
+            model=known_beforehand,
+            learned=learned,
+            state=ControlState.of(geometry.links, horizon.taps, horizon.ahead, constants.delay, len(notches)),
+            inputs=self.inputs,
+            measured=measured,
+            command=Command.of(command, geometry.links),
+        )
         self.carry(self.model)
-        self._state = np.zeros(
-            state_size(n, horizon.taps, horizon.ahead, delay, len(settings.acceleration.notches))
-        )
-        self._arguments = (
-            geometry.legs,
-            self.model,
-            self._bare,
-            np.stack((_own_masses(geometry, model), settings.balance.preload * _null_vector(geometry))),
-            np.ascontiguousarray(nominal),
-            self._rows,
-            _drives(table, period),
-            np.ascontiguousarray(filters),
-            _constants(settings, model, period, horizon, delay),
-            self.now,
-            load,
-            measured,
-            self._bodies,
-            self._body_memory,
-            forces,
-            lengths,
-            spools,
-            self._known,
-            self._valve_memory,
-        )
-        self._block = block
-        assert nominal.shape == (n, ACTUATOR_COLUMNS)
 
     def carry(self, model: FloatArray) -> None:
-        """Count on ``model`` (11,), values of ``TableModel``, from now on.
+        """Count on ``model`` (MODEL_SIZE,), values of ``TableModel``, from now on.
 
         What was learned of another payload is forgotten.
         """
-        if np.array_equal(model, self.model) and self._bodies[0, 0] > 0.0:
+        learned = self._control.learned
+        if np.array_equal(model, self.model) and learned.body[0] > 0.0:
             return
         self.model[:] = model
-        self._bodies[0] = model
-        self._bodies[1:] = directions(model, self._bare)
-        begin_learning(self._body_memory)
+        learned.body[:] = model
+        learned.directions[:] = directions(model, self._control.model.table)
+        begin_learning(learned.body_memory)
 
     def write(self, motion: FloatArray, later: FloatArray) -> int:
-        """Write the block; return the bits of ``control_step``. Arguments: as of ``Reference``."""
-        bits = control_step(*self._arguments, motion, later, self._state, self._block)
+        """Write the command; return the bits of ``control_step``. Arguments: as of ``Reference``."""
+        bits = control_step(self._control, motion, later)
         if not bits & FINITE:
             # What is not a number would stay in the filters, and in what was learned, for good.
-            self._state[:] = 0.0
-            self._bodies[0] = self.model
-            begin_learning(self._body_memory)
-            self._rows[:] = self._known
-            self._valve_memory[:] = self._first_memory
-            self._block[:] = 0.0
-            self._block[: len(self._lengths)] = np.nan_to_num(self._lengths)
+            learned, command = self._control.learned, self._control.command
+            self._control.state.reset()
+            learned.body[:] = self.model
+            begin_learning(learned.body_memory)
+            learned.actuators[:] = learned.known
+            learned.valve_memory[:] = self._first_memory
+            command.block[:] = 0.0
+            command.lengths[:] = np.nan_to_num(self._control.measured.lengths)
         return bits
 
 
@@ -171,31 +134,25 @@ def preview_horizon(period: float) -> Horizon:
     return Horizon(round(PREVIEW_TIME / period), round(MEMORY_TIME / period), 0.0)
 
 
-def _jacobian(geometry: Geometry) -> FloatArray:
-    jacobian = np.empty((geometry.links, 6))
-    geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
-    return jacobian
-
-
 def _own_masses(geometry: Geometry, model: TableModel) -> FloatArray:
-    """Return the mass in kg that each link has to itself: shared with the links that push the same way."""
-    directions = _jacobian(geometry)[:, :3]
+    """Return the mass in kg that each actuator has to itself, divided among those that push the same way."""
+    directions = neutral_jacobian(geometry)[:, :3]
     return np.asarray(model.values[0] / np.sum((directions @ directions.T) ** 2, axis=1))
 
 
 def _null_vector(geometry: Geometry) -> FloatArray:
-    """Return the unit vector (n,) of forces that make no wrench at neutral, 0 where there is none.
+    """Return the unit vector (n,) of internal forces at neutral, 0 where there are none.
 
-    The first link pushes in it.
+    The first actuator pushes in it.
     """
     if geometry.links < 7:
         return np.zeros(geometry.links)
-    vector = np.linalg.svd(_jacobian(geometry))[0][:, 6]
+    vector = np.linalg.svd(neutral_jacobian(geometry))[0][:, 6]
     return np.asarray(vector * np.copysign(1.0, vector[0]))
 
 
 def _drives(table: TableSettings, period: float) -> FloatArray:
-    """Return what the drive does with the commands of each link, (n, DRIVE_COLUMNS)."""
+    """Return what the drive does with the commands of each actuator, (n, DRIVE_COLUMNS)."""
     drive = table.drive
     ticks = math.ceil(period * drive.update_rate - 1e-9)
     rows = np.zeros((len(table.links), DRIVE_COLUMNS))
@@ -211,32 +168,49 @@ def _drives(table: TableSettings, period: float) -> FloatArray:
     return rows
 
 
-def _constants(
-    settings: ControlSettings, model: TableModel, period: float, horizon: Horizon, delay: int
+def _filters(
+    table: TableSettings, settings: ControlSettings, period: float, identified: IdentifiedSettings | None
 ) -> FloatArray:
-    feedforward, notches = settings.feedforward, settings.acceleration.notches
-    head = np.zeros(CONSTANTS)
-    head[PERIOD] = period
-    head[DYNAMICS] = _DYNAMICS[feedforward.dynamics]
-    head[FRICTION] = feedforward.friction
-    head[INVERSE] = feedforward.valve_inverse
-    head[KNOWN] = feedforward.preview
-    head[AHEAD], head[DELAY] = horizon.ahead, delay
-    head[OLDEST_SHARE] = 1.0 - (delay - feedforward.stream_delay / period)
-    head[GAIN] = settings.acceleration.gain
-    head[BALANCE], head[BALANCE_LIMIT] = settings.balance.gain, settings.balance.limit
-    head[TRIM_LIMIT], head[ENGAGE] = settings.trim_limit, settings.engage_time
-    head[NOTCHES] = len(notches)
-    head[LEARNING] = feedforward.valve_learning
-    head[BODY_LEARNING] = feedforward.payload_learning
-    rows = [notch_row(notch, period) for notch in notches]
-    return np.concatenate((head, model.mass_matrix.ravel(), *rows))
+    """Return the weights (2, taps, n) of the inverse of the valves: with preview, and without."""
+    feedforward, horizon = settings.feedforward, preview_horizon(period)
+    waiting = Horizon(0, horizon.taps - 1, feedforward.stream_delay)
+    columns = [
+        np.column_stack(
+            [
+                valve_inverse(table.valve, delay, feedforward.bandwidth, period, known)
+                for delay in valve_delays(table, identified)
+            ]
+        )
+        for known in (horizon, waiting)
+    ]
+    return np.ascontiguousarray(np.stack(columns))
+
+
+def _constants(settings: ControlSettings, period: float) -> Constants:
+    feedforward, balance = settings.feedforward, settings.balance
+    delay = math.ceil(feedforward.stream_delay / period - 1e-9)
+    return Constants(
+        period=float(period),
+        dynamics=getattr(DYNAMICS, feedforward.dynamics),
+        friction=feedforward.friction,
+        valve_inverse=feedforward.valve_inverse,
+        preview=feedforward.preview,
+        delay=delay,
+        oldest_ratio=float(1.0 - (delay - feedforward.stream_delay / period)),
+        gain=float(settings.acceleration.gain),
+        balance=float(balance.gain),
+        balance_limit=float(balance.limit),
+        trim_limit=float(settings.trim_limit),
+        engage_time=float(settings.engage_time),
+        valve_learning=feedforward.valve_learning,
+        payload_learning=feedforward.payload_learning,
+    )
 
 
 def notch_row(notch: NotchSettings, period: float) -> FloatArray:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out.
 
-    Raises SettingsError for a frequency that the daemon's rate cannot show.
+    Raises SettingsError for a frequency from half of the daemon's rate on.
     """
     if not notch.frequency < 0.5 / period:
         what = f"{notch.frequency:g} Hz is not below half of the daemon's rate, {0.5 / period:g} Hz"

@@ -1,95 +1,78 @@
-"""Pieces of a period's control: forces of a motion, the part of forces that makes no wrench, notches."""
+"""Pieces of a period's control: forces of a motion, the internal force, notches."""
 
 from __future__ import annotations
 
 from mastd.arrays import FloatArray
+from mastd.control.table.data import DYNAMICS, Control, Scratch
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
 from mastd.kernel import fused_kernel
-from mastd.kinematics.geometry import Legs
 from mastd.kinematics.jacobian import geometric_jacobian
 
 NOTCH_COLUMNS = 6
 
-WHOLE, TABLE, LINKS, WEIGHT = range(4)
-"""Dynamics: the model's, the bare table's, each link's own mass, nothing but the weight."""
-
 
 @fused_kernel
 def shift(rows: FloatArray) -> None:
-    """Move each row one place towards the first; the last one stays, to be written anew."""
+    """Move each row one row towards the first; the last one stays, to be overwritten."""
     for k in range(rows.shape[0] - 1):
         for i in range(rows.shape[1]):
             rows[k, i] = rows[k + 1, i]
 
 
 @fused_kernel
-def forces_of(
-    legs: Legs,
-    model: FloatArray,
-    bare: FloatArray,
-    masses: FloatArray,
-    dynamics: int,
-    motion: FloatArray,
-    accelerations: FloatArray,
-    load: FloatArray,
-    work: FloatArray,
-    forces: FloatArray,
-) -> None:
-    """Write the legs' forces (n,) that ``motion`` (≥ 3, 6) takes; ``accelerations`` (n,) of the links in it.
+def forces_of(c: Control, motion: FloatArray, accelerations: FloatArray, forces: FloatArray) -> None:
+    """Write the actuator forces (n,) that ``motion`` (≥ 3, 6) needs; ``accelerations`` (n,) of the actuators.
 
-    ``work`` (n + WORK_ROWS, 6): its first n rows are the Jacobian afterwards.
+    The Jacobian at the pose is in the scratch afterwards.
     """
-    n = legs.table_joints.shape[0]
-    wanted, other, still = work[n], work[n + 1], work[n + 2]
-    geometric_jacobian(legs, motion[0], work[:n])
-    for axis in range(6):
-        still[axis] = 0.0
-    if dynamics == WHOLE:
-        wrench(model, motion[0], motion[1], motion[2], wanted)
+    scratch, body, dynamics, load = c.state.scratch, c.learned.body, c.constants.dynamics, c.measured.load
+    wanted, other, still = scratch.wrench, scratch.other, scratch.still
+    geometric_jacobian(c.model.legs, motion[0], scratch.jacobian)
+    if dynamics == DYNAMICS.payload:
+        wrench(body, motion[0], motion[1], motion[2], wanted)
     else:
-        wrench(model, motion[0], still, still, wanted)
-    if dynamics == TABLE:
-        wrench(bare, motion[0], motion[1], motion[2], other)
+        wrench(body, motion[0], still, still, wanted)
+    if dynamics == DYNAMICS.table:
+        wrench(c.model.table, motion[0], motion[1], motion[2], other)
         for axis in range(6):
             wanted[axis] += other[axis]
-        wrench(bare, motion[0], still, still, other)
+        wrench(c.model.table, motion[0], still, still, other)
         for axis in range(6):
             wanted[axis] -= other[axis]
     add_load(motion[0], load, load, 1.0, wanted)
-    leg_forces(work[:n], wanted, work[n + 1 :], forces)
-    if dynamics == LINKS:
-        for i in range(n):
-            forces[i] += masses[i] * accelerations[i]
+    leg_forces(scratch.jacobian, wanted, scratch.factors, forces)
+    if dynamics == DYNAMICS.links:
+        for i in range(forces.shape[0]):
+            forces[i] += c.model.masses[i] * accelerations[i]
 
 
 @fused_kernel
 def notched(notches: FloatArray, memory: FloatArray, missing: FloatArray) -> None:
-    """Pass the missing acceleration (6,) through the ``notches``; ``memory`` (2 per notch) goes on.
+    """Pass the missing acceleration (6,) through the ``notches``; ``memory`` (k, 2) is their state.
 
     Each notch has NOTCH_COLUMNS numbers: its axis, and b₀, b₁, b₂, a₁, a₂ of its biquad.
     """
-    for k in range(notches.shape[0] // NOTCH_COLUMNS):
-        first = NOTCH_COLUMNS * k
-        axis = int(notches[first])
-        b0, b1, b2 = notches[first + 1], notches[first + 2], notches[first + 3]
-        a1, a2 = notches[first + 4], notches[first + 5]
+    for k in range(notches.shape[0]):
+        notch = notches[k]
+        axis = int(notch[0])
+        b0, b1, b2 = notch[1], notch[2], notch[3]
+        a1, a2 = notch[4], notch[5]
         value = missing[axis]
-        out = b0 * value + memory[2 * k]
-        memory[2 * k] = b1 * value - a1 * out + memory[2 * k + 1]
-        memory[2 * k + 1] = b2 * value - a2 * out
+        out = b0 * value + memory[k, 0]
+        memory[k, 0] = b1 * value - a1 * out + memory[k, 1]
+        memory[k, 1] = b2 * value - a2 * out
         missing[axis] = out
 
 
 @fused_kernel
-def internal_part(
-    jacobian: FloatArray, forces: FloatArray, wanted: FloatArray, work: FloatArray, out: FloatArray
-) -> None:
-    """Write the part of ``forces`` (n,) that makes no wrench."""
+def internal_part(forces: FloatArray, scratch: Scratch, out: FloatArray) -> None:
+    """Write the internal part of ``forces`` (n,), which makes no wrench, at the Jacobian of the scratch."""
+    jacobian, wanted = scratch.jacobian, scratch.wrench
     for axis in range(6):
         total = 0.0
         for i in range(forces.shape[0]):
             total += jacobian[i, axis] * forces[i]
         wanted[axis] = total
-    leg_forces(jacobian, wanted, work, out)
+    leg_forces(jacobian, wanted, scratch.factors, out)
     for i in range(forces.shape[0]):
         out[i] = forces[i] - out[i]

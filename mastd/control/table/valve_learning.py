@@ -14,36 +14,47 @@ tells nothing and changes nothing. They stay within bounds, and the control foll
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.dynamics.actuator import (
-    BULK_MODULUS,
-    GAIN,
-    LEAK_SPEED,
-    OVERLAP,
-    SATURATION,
-    available_force,
-    oil_spring,
-)
+from mastd.control.table.data import Learned, Measured
+from mastd.dynamics.actuator import ACTUATOR, available_force, oil_spring
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 
 WINDOW_TIME = 0.02
 """s of a window."""
 MIN_WINDOW = 4
-"""Periods of a window at least."""
+"""Minimum periods of a window."""
 
-# columns of a link's memory
-_G, _U, _K, _L = 0, 1, 2, 3
 UNKNOWNS = 4
-_P = UNKNOWNS
-_H = _P + UNKNOWNS * UNKNOWNS
-_GAIN = _H + UNKNOWNS
-_PASSED, _SLOPE, _LEAKED, _START_LENGTH, _START_FORCE, _COUNT, _LAST_PASSED, _LAST_SLOPE = range(
-    _GAIN + UNKNOWNS, _GAIN + UNKNOWNS + 8
-)
-LEARNING_COLUMNS = _LAST_SLOPE + 1
+"""Numbers that are learned of an actuator: g, u, κ, λ."""
+
+
+class ValveMemory(NamedTuple):
+    """Columns of the memory of an actuator."""
+
+    gain: Annotated[int, Entry("1", "g")]
+    overlap: Annotated[int, Entry("1", "u")]
+    softness: Annotated[int, Entry("1", "κ")]
+    leakage: Annotated[int, Entry("1", "λ")]
+    covariance: Annotated[int, Entry("1", "of the four, row by row", UNKNOWNS * UNKNOWNS)]
+    equation: Annotated[int, Entry("m", "what each of the four contributes to the travel", UNKNOWNS)]
+    kalman: Annotated[int, Entry("m", "covariance times equation", UNKNOWNS)]
+    passed: Annotated[int, Entry("m", "travel by the nominal valve in this window")]
+    slope: Annotated[int, Entry("m", "its derivative by the opening")]
+    leaked: Annotated[int, Entry("m", "travel by the nominal leakage in this window")]
+    start_length: Annotated[int, Entry("m", "length at the start of the window")]
+    start_force: Annotated[int, Entry("N", "force at the start of the window")]
+    samples: Annotated[int, Entry("1", "samples of the window")]
+    last_passed: Annotated[int, Entry("m/s", "speed by the nominal valve at the last sample")]
+    last_slope: Annotated[int, Entry("m/s", "its derivative by the opening")]
+
+
+V = index_table(ValveMemory)
+LEARNING_COLUMNS = size_of(V)
 
 LENGTH_NOISE = 5.0e-6
 """Of a window's travel in m: noise of two lengths, of the spool, of the pressures."""
@@ -51,8 +62,8 @@ MIN_CHANGE = 5.0e-5
 """Travel and compression in m below which a window says more of noise and leakage than of the valve."""
 MIN_SQUEEZE = 2.0e-5
 """Oil in m of travel that the noise of the pressures does not hide."""
-MODEL_SHARE = 0.02
-"""Of the flow in a window that the model may be wrong by."""
+MODEL_ERROR = 0.02
+"""Relative error of the model in the flow of a window."""
 SPREAD = (0.1, 0.004, 0.1, 0.5)
 """Usual spread of g, u, κ and λ."""
 MIN_SPREAD = (0.002, 1.0e-4, 0.004, 0.01)
@@ -65,99 +76,108 @@ FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
 
-def learning_memory(rows: FloatArray, share: float) -> FloatArray:
-    """Return the memory (n, LEARNING_COLUMNS) at the beginning; ``share`` of the usual spread is unknown."""
+def learning_memory(rows: FloatArray, spread_ratio: float) -> FloatArray:
+    """Return the memory (n, LEARNING_COLUMNS) before the first sample.
+
+    ``spread_ratio``: how much of the usual spread is unknown.
+    """
     memory = np.zeros((rows.shape[0], LEARNING_COLUMNS))
-    memory[:, _G] = memory[:, _K] = memory[:, _L] = 1.0
-    memory[:, _U] = rows[:, OVERLAP]
+    memory[:, V.gain] = memory[:, V.softness] = memory[:, V.leakage] = 1.0
+    memory[:, V.overlap] = rows[:, ACTUATOR.overlap]
     for k, spread in enumerate(SPREAD):
-        memory[:, _P + (UNKNOWNS + 1) * k] = (share * spread) ** 2
+        memory[:, V.covariance + (UNKNOWNS + 1) * k] = (spread_ratio * spread) ** 2
     return memory
 
 
 @fused_kernel
-def learn(
-    known: FloatArray,
-    rows: FloatArray,
-    memory: FloatArray,
-    lengths: FloatArray,
-    forces: FloatArray,
-    spools: FloatArray,
-    supply: float,
-    period: float,
-    whole: bool,
-) -> None:
-    """Take one sample of all links in; let ``rows``, what the control counts on, follow.
+def learn_valves(learned: Learned, measured: Measured, supply: float, period: float, whole: bool) -> None:
+    """Take one sample of all actuators; let ``learned.actuators``, which the control uses, follow.
 
-    ``known`` (n, …) are the rows before anything was learned; ``lengths``, ``forces``, ``spools`` (n,) as
-    measured. ``whole``: this sample follows on the last one; otherwise the windows begin anew.
+    ``whole``: this sample follows on the last one; otherwise the windows begin again.
     """
-    window = max(float(MIN_WINDOW), WINDOW_TIME / period - 0.5)
-    for i in range(rows.shape[0]):
-        m = memory[i]
-        opening, force = spools[i], forces[i]
-        size = abs(opening) - m[_U]
-        root = known[i, GAIN] * math.sqrt(available_force(known[i], supply, force, opening > 0.0))
-        passed = slope = 0.0
-        if size > 0.0:
-            bent = 1.0 + (known[i, SATURATION] * size) ** 2
-            passed = math.copysign(root * size / math.sqrt(bent), opening)
-            slope = math.copysign(root / (bent * math.sqrt(bent)), opening)
-        usable = whole and abs(opening) <= 1.0 and m[_COUNT] > 0.0
+    for i in range(learned.actuators.shape[0]):
+        m, known, row = learned.valve_memory[i], learned.known[i], learned.actuators[i]
+        opening, force = measured.spools[i], measured.forces[i]
+        passed, slope = _nominal_speed(m, known, opening, force, supply)
+        usable = whole and abs(opening) <= 1.0 and m[V.samples] > 0.0
         if usable:
-            m[_PASSED] += 0.5 * period * (passed + m[_LAST_PASSED])
-            m[_SLOPE] += 0.5 * period * (slope + m[_LAST_SLOPE])
-            m[_LEAKED] += period * known[i, LEAK_SPEED] * force
-            m[_COUNT] += 1.0
-            if m[_COUNT] > window:
-                spring = oil_spring(known[i], lengths[i])
-                largest = known[i, OVERLAP] + MAX_CHANGE_OF_OVERLAP
-                _take_window(m, lengths[i], force, spring, largest)
+            m[V.passed] += 0.5 * period * (passed + m[V.last_passed])
+            m[V.slope] += 0.5 * period * (slope + m[V.last_slope])
+            m[V.leaked] += period * known[ACTUATOR.leak_speed] * force
+            m[V.samples] += 1.0
+            if m[V.samples] > max(float(MIN_WINDOW), WINDOW_TIME / period - 0.5):
+                _take_window(m, known, measured.lengths[i], force)
                 usable = False
         if not usable:
-            m[_PASSED] = m[_SLOPE] = m[_LEAKED] = 0.0
-            m[_START_LENGTH], m[_START_FORCE] = lengths[i], force
-            m[_COUNT] = 1.0 if abs(opening) <= 1.0 else 0.0
-        m[_LAST_PASSED], m[_LAST_SLOPE] = passed, slope
-        share = min(1.0, period / FOLLOW_TIME)
-        rows[i, GAIN] += share * (known[i, GAIN] * m[_G] - rows[i, GAIN])
-        rows[i, OVERLAP] += share * (m[_U] - rows[i, OVERLAP])
-        rows[i, BULK_MODULUS] += share * (known[i, BULK_MODULUS] / m[_K] - rows[i, BULK_MODULUS])
-        rows[i, LEAK_SPEED] += share * (known[i, LEAK_SPEED] * m[_L] - rows[i, LEAK_SPEED])
+            m[V.passed] = m[V.slope] = m[V.leaked] = 0.0
+            m[V.start_length], m[V.start_force] = measured.lengths[i], force
+            m[V.samples] = 1.0 if abs(opening) <= 1.0 else 0.0
+        m[V.last_passed], m[V.last_slope] = passed, slope
+        _follow(row, known, m, min(1.0, period / FOLLOW_TIME))
 
 
 @fused_kernel
-def _take_window(m: FloatArray, length: float, force: float, spring: float, largest_overlap: float) -> None:
-    """Take the window that has ended into g, u, κ and λ of a link."""
-    travel = length - m[_START_LENGTH]
+def _nominal_speed(
+    m: FloatArray, known: FloatArray, opening: float, force: float, supply: float
+) -> tuple[float, float]:
+    """Return the no-load speed of the nominal valve less the learned overlap, and its slope, m/s."""
+    size = abs(opening) - m[V.overlap]
+    root = known[ACTUATOR.gain] * math.sqrt(available_force(known, supply, force, opening > 0.0))
+    passed = slope = 0.0
+    if size > 0.0:
+        bent = 1.0 + (known[ACTUATOR.saturation] * size) ** 2
+        passed = math.copysign(root * size / math.sqrt(bent), opening)
+        slope = math.copysign(root / (bent * math.sqrt(bent)), opening)
+    return passed, slope
+
+
+@fused_kernel
+def _follow(row: FloatArray, known: FloatArray, m: FloatArray, ratio: float) -> None:
+    """Let the numbers of an actuator follow what was learned, by ``ratio`` of the difference."""
+    row[ACTUATOR.gain] += ratio * (known[ACTUATOR.gain] * m[V.gain] - row[ACTUATOR.gain])
+    row[ACTUATOR.overlap] += ratio * (m[V.overlap] - row[ACTUATOR.overlap])
+    modulus = known[ACTUATOR.bulk_modulus] / m[V.softness]
+    row[ACTUATOR.bulk_modulus] += ratio * (modulus - row[ACTUATOR.bulk_modulus])
+    row[ACTUATOR.leak_speed] += ratio * (known[ACTUATOR.leak_speed] * m[V.leakage] - row[ACTUATOR.leak_speed])
+
+
+@fused_kernel
+def _take_window(m: FloatArray, known: FloatArray, length: float, force: float) -> None:
+    """Take the window that has ended into g, u, κ and λ of an actuator."""
+    travel = length - m[V.start_length]
     # Not the change of force over stiffness: along the stroke the stiffness changes, and squeezes nothing.
-    squeezed = (force - m[_START_FORCE]) / spring
+    squeezed = (force - m[V.start_force]) / oil_spring(known, length)
     if not abs(travel) + abs(squeezed) > MIN_CHANGE:
         return
-    m[_H + _G], m[_H + _U] = m[_PASSED], -m[_G] * m[_SLOPE]
+    m[V.equation + V.gain], m[V.equation + V.overlap] = m[V.passed], -m[V.gain] * m[V.slope]
     # Noise of the pressures would count as softness.
-    m[_H + _K] = -squeezed if abs(squeezed) > MIN_SQUEEZE else 0.0
-    m[_H + _L] = -m[_LEAKED]
-    missed = travel - (m[_G] * m[_PASSED] - m[_K] * squeezed - m[_L] * m[_LEAKED])
-    total = LENGTH_NOISE**2 + (MODEL_SHARE * m[_PASSED]) ** 2 + (MODEL_SHARE * squeezed) ** 2
+    m[V.equation + V.softness] = -squeezed if abs(squeezed) > MIN_SQUEEZE else 0.0
+    m[V.equation + V.leakage] = -m[V.leaked]
+    missed = travel - (m[V.gain] * m[V.passed] - m[V.softness] * squeezed - m[V.leakage] * m[V.leaked])
+    total = LENGTH_NOISE**2 + (MODEL_ERROR * m[V.passed]) ** 2 + (MODEL_ERROR * squeezed) ** 2
     for j in range(UNKNOWNS):
         product = 0.0
         for k in range(UNKNOWNS):
-            product += m[_P + UNKNOWNS * j + k] * m[_H + k]
-        m[_GAIN + j] = product
-        total += product * m[_H + j]
+            product += m[V.covariance + UNKNOWNS * j + k] * m[V.equation + k]
+        m[V.kalman + j] = product
+        total += product * m[V.equation + j]
     inverse = 1.0 / total
     if not missed * missed * inverse < 25.0:
         return  # no such flow comes from what is unknown: a sensor, or an end stop
     for j in range(UNKNOWNS):
-        m[j] += m[_GAIN + j] * inverse * missed
+        m[j] += m[V.kalman + j] * inverse * missed
         for k in range(UNKNOWNS):
-            m[_P + UNKNOWNS * j + k] -= m[_GAIN + j] * m[_GAIN + k] * inverse
-    m[_P] = max(m[_P], MIN_SPREAD[0] ** 2)
-    m[_P + 5] = max(m[_P + 5], MIN_SPREAD[1] ** 2)
-    m[_P + 10] = max(m[_P + 10], MIN_SPREAD[2] ** 2)
-    m[_P + 15] = max(m[_P + 15], MIN_SPREAD[3] ** 2)
-    m[_G] = min(max(m[_G], 1.0 - MAX_GAIN_CHANGE), 1.0 + MAX_GAIN_CHANGE)
-    m[_U] = min(max(m[_U], 0.0), largest_overlap)
-    m[_K] = min(max(m[_K], 1.0 - MAX_SOFTENING), 1.0 + MAX_SOFTENING)
-    m[_L] = min(max(m[_L], 0.0), MAX_LEAKAGE)
+            m[V.covariance + UNKNOWNS * j + k] -= m[V.kalman + j] * m[V.kalman + k] * inverse
+    _bound(m, known[ACTUATOR.overlap] + MAX_CHANGE_OF_OVERLAP)
+
+
+@fused_kernel
+def _bound(m: FloatArray, max_overlap: float) -> None:
+    """Keep the four within their bounds, and their spreads above the smallest ones."""
+    for k in range(UNKNOWNS):
+        own = V.covariance + (UNKNOWNS + 1) * k
+        m[own] = max(m[own], MIN_SPREAD[k] ** 2)
+    m[V.gain] = min(max(m[V.gain], 1.0 - MAX_GAIN_CHANGE), 1.0 + MAX_GAIN_CHANGE)
+    m[V.overlap] = min(max(m[V.overlap], 0.0), max_overlap)
+    m[V.softness] = min(max(m[V.softness], 1.0 - MAX_SOFTENING), 1.0 + MAX_SOFTENING)
+    m[V.leakage] = min(max(m[V.leakage], 0.0), MAX_LEAKAGE)

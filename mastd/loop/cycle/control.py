@@ -10,19 +10,8 @@ from mastd.control.reference.kernels import Source
 from mastd.control.reference.reference import Reference
 from mastd.control.sine.correction import NOTHING, SineCorrection
 from mastd.control.table.command import TableControl
-from mastd.control.table.step import (
-    BALANCE_SATURATED,
-    BALANCING,
-    BROKEN,
-    CONTINUOUS,
-    ENGAGED,
-    FELT,
-    FINITE,
-    FRESH,
-    STREAMED,
-    SUPPLY,
-    TRIM_LIMITED,
-)
+from mastd.control.table.data import INPUT, Measured
+from mastd.control.table.step import BALANCE_SATURATED, FINITE, TRIM_LIMITED
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle.motion_limits import motion_limits
@@ -71,11 +60,13 @@ class LoopControl:
             model,
             self._period,
             frame.command,
-            frame.field("command.payload_wrench"),
-            frame.measured,
-            frame.field("force"),
-            frame.field("length"),
-            frame.field("sample.spools"),
+            Measured(
+                motion=frame.measured,
+                forces=frame.field("force"),
+                lengths=frame.field("length"),
+                spools=frame.field("sample.spools"),
+                load=frame.field("command.payload_wrench"),
+            ),
             identified,
         )
         self._sensing = sensing
@@ -119,22 +110,22 @@ class LoopControl:
 
         ``profile`` is the one that is loaded.
         """
-        now, sensing, reference = self._control.now, self._sensing, self.reference
+        inputs, sensing, reference = self._control.inputs, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
         if sensing.usable and 0.0 < pressure < self._maximum_pressure:
             self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
-        now[SUPPLY] = self._smoothed
-        now[ENGAGED] = follows
-        now[BALANCING] = state in SUPPORTED
-        now[FRESH] = fresh
-        now[CONTINUOUS] = fresh and sensing.sample.step == self._step + 1
-        now[FELT] = sensing.excluded_accelerometers < MAX_EXCLUDED
+        inputs[INPUT.supply_pressure] = self._smoothed
+        inputs[INPUT.engaged] = follows
+        inputs[INPUT.supported] = state in SUPPORTED
+        inputs[INPUT.sample_valid] = fresh
+        inputs[INPUT.contiguous] = fresh and sensing.sample.step == self._step + 1
+        inputs[INPUT.accel_valid] = sensing.excluded_accelerometers < MAX_EXCLUDED
         if fresh:
             self._step = sensing.sample.step
-        now[STREAMED] = reference.source is Source.STREAM
+        inputs[INPUT.not_previewed] = reference.source is Source.STREAM
         broken = reference.broken != self._broken
-        now[BROKEN] = broken
+        inputs[INPUT.discontinuous] = broken
         self._broken = reference.broken
         if profile is not self._profile:
             self._profile = profile

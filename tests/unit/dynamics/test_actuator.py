@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mastd.dynamics.actuator import (
-    LAP_SHARE,
-    OVERLAP,
+    ACTUATOR,
+    LAP_RATIO,
     actuator_rows,
     mean_over_lap,
     oil_spring,
@@ -43,11 +43,11 @@ def test_the_mean_through_the_overlap_is_that_of_many_moments(
     before: float, after: float, overlap: float
 ) -> None:
     row = ROW.copy()
-    row[OVERLAP] = overlap
+    row[ACTUATOR.overlap] = overlap
     moments = before + (after - before) * (np.arange(20_000) + 0.5) / 20_000
     stepped = moments + overlap * np.sign(moments)
     # The step has an edge; what lies outside it is exact.
-    edge = LAP_SHARE * overlap
+    edge = LAP_RATIO * overlap
     outside = max(min(abs(before), abs(after)) if before * after > 0.0 else 0.0, abs(after - before))
     allowed = overlap * min(1.0, 1.1 * edge / max(outside, 1e-12)) + 1e-9
     assert mean_over_lap(row, before, after) == pytest.approx(np.mean(stepped), abs=allowed)

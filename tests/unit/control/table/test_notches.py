@@ -14,7 +14,7 @@ PERIOD = 1e-3
 
 def left_of(notch: NotchSettings, frequency: float, axis: int) -> float:
     """Return what is left of a sine of ``frequency`` on ``axis`` once the notch has settled."""
-    row, memory = notch_row(notch, PERIOD), np.zeros(2)
+    row, memory = notch_row(notch, PERIOD)[None], np.zeros((1, 2))
     out = []
     for k in range(6000):
         missing = np.zeros(6)
