@@ -27,7 +27,7 @@ def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_share`` and ``oil_flow`` need.
+    """Return what ``valve_ratio`` and ``oil_flow`` need.
 
     Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
     supply less return pressure in Pa.
@@ -39,7 +39,7 @@ def hydraulic_constants(table: TableSettings) -> FloatArray:
 
 
 @fused_kernel
-def valve_share(hydraulics: FloatArray, rate: float, force: float) -> float:
+def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow a leg needs as share of what its fully open valve passes; above 1 it cannot follow.
 
     ``rate`` of the link in m/s, ``force`` of the actuator in N (push positive).

@@ -36,9 +36,9 @@ from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.kinematics.geometry import Geometry
-from mastd.motion.preflight.envelope_kernel import links_of_motions, worst_valve_shares
+from mastd.motion.preflight.envelope_kernel import links_of_motions, worst_valve_ratios
 from mastd.motion.preflight.limits import LINK_LIMITS, Limit, link_bounds
-from mastd.motion.preflight.survey import ACCELERATION, JERK, LINK_ROWS, PULL, PUSH, STROKE, VALVE, VELOCITY
+from mastd.motion.preflight.survey import LINK, LINK_ROWS
 from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
@@ -191,17 +191,17 @@ class Envelope:
         swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
         pushes, pulls = grid.forces + swing, -grid.forces + swing
         shares = np.empty_like(rates)
-        worst_valve_shares(self._hydraulics, rates, pushes, pulls, shares)
+        worst_valve_ratios(self._hydraulics, rates, pushes, pulls, shares)
         away = grid.lengths - self._geometry.neutral_lengths
         worst = np.empty((LINK_ROWS, self._geometry.links))
-        worst[STROKE] = np.maximum(self._over_box(away), self._over_box(-away))
-        worst[VELOCITY] = self._over_box(rates)
-        worst[ACCELERATION] = self._over_box(_linear(grid.slopes, a) + quadratic)
-        worst[JERK] = self._over_box(jerks)
-        worst[PUSH] = self._over_box(pushes)
-        worst[PULL] = self._over_box(pulls)
-        worst[VALVE] = self._over_box(shares)
-        return worst, np.maximum(worst[PUSH], worst[PULL])
+        worst[LINK.stroke] = np.maximum(self._over_box(away), self._over_box(-away))
+        worst[LINK.velocity] = self._over_box(rates)
+        worst[LINK.acceleration] = self._over_box(_linear(grid.slopes, a) + quadratic)
+        worst[LINK.jerk] = self._over_box(jerks)
+        worst[LINK.push_force] = self._over_box(pushes)
+        worst[LINK.pull_force] = self._over_box(pulls)
+        worst[LINK.valve_flow] = self._over_box(shares)
+        return worst, np.maximum(worst[LINK.push_force], worst[LINK.pull_force])
 
     def _cubic(self, velocity: FloatArray) -> FloatArray:
         """Return the greatest part (n,) of a link's jerk that is cubic in the rates.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mastd.arrays import FloatArray
-from mastd.dynamics.oil_flow import valve_share
+from mastd.dynamics.oil_flow import valve_ratio
 from mastd.dynamics.table_model import force_reference
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
@@ -50,7 +50,7 @@ def links_of_motions(
 
 
 @fused_kernel
-def worst_valve_shares(
+def worst_valve_ratios(
     hydraulics: FloatArray, rates: FloatArray, pushes: FloatArray, pulls: FloatArray, shares: FloatArray
 ) -> None:
     """Write the greatest share of its valve that each link needs at ±``rates`` against the force that
@@ -61,6 +61,6 @@ def worst_valve_shares(
     for m in range(rates.shape[0]):
         for i in range(rates.shape[1]):
             shares[m, i] = max(
-                valve_share(hydraulics, rates[m, i], pushes[m, i]),
-                valve_share(hydraulics, -rates[m, i], -pulls[m, i]),
+                valve_ratio(hydraulics, rates[m, i], pushes[m, i]),
+                valve_ratio(hydraulics, -rates[m, i], -pulls[m, i]),
             )

@@ -20,16 +20,13 @@ from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.observer import SolveLimits
 from mastd.motion.preflight.survey import (
-    ACCELERATION,
-    JERK,
+    LINK,
     LINK_ROWS,
-    PULL,
-    PUSH,
-    STROKE,
-    VALVE,
-    VELOCITY,
     WINDOW,
-    WORK_ROWS,
+    Scratch,
+    SurveyedBlock,
+    SurveyedTable,
+    Worst,
     survey,
 )
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
@@ -40,18 +37,18 @@ from mastd.settings.table.table import TableSettings
 Windows = list[BoolArray]
 
 LINK_LIMITS = (
-    ("stroke", STROKE, "m"),
-    ("velocity", VELOCITY, "m/s"),
-    ("acceleration", ACCELERATION, "m/s2"),
-    ("jerk", JERK, "m/s3"),
-    ("push_force", PUSH, "N"),
-    ("pull_force", PULL, "N"),
-    ("valve_flow", VALVE, "1"),
+    ("stroke", LINK.stroke, "m"),
+    ("velocity", LINK.velocity, "m/s"),
+    ("acceleration", LINK.acceleration, "m/s2"),
+    ("jerk", LINK.jerk, "m/s3"),
+    ("push_force", LINK.push_force, "N"),
+    ("pull_force", LINK.pull_force, "N"),
+    ("valve_flow", LINK.valve_flow, "1"),
 )
-"""Limits of a link: name, row of the survey's link table, unit."""
+"""Limits of an actuator: name, row of ``LinkRow``, unit."""
 _OBSERVER_LIMITS = SolveLimits(tolerance=1e-7, update_tolerance=1e-9, maximum_updates=10)
-_JERK_SHARE = 0.5
-"""Share of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
+_JERK_RATIO = 0.5
+"""Ratio of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
 _NO_LOAD = np.zeros(6)
 _NO_LOADS = np.zeros((0, 6))
 _STEADY_OIL = 1e-7
@@ -121,12 +118,18 @@ class Examiner:
     def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> None:
         self._table = table
         self._geometry = Geometry.from_settings(table)
-        self._model = TableModel.from_settings(table, payload).values
-        self._hydraulics = hydraulic_constants(table)
-        self._gain = observer_gain(self._geometry)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
         self._bounds = link_bounds(table)
+        self._surveyed = SurveyedTable(
+            legs=self._geometry.legs,
+            neutral_lengths=self._geometry.neutral_lengths,
+            gain=observer_gain(self._geometry),
+            limits=_OBSERVER_LIMITS,
+            model=TableModel.from_settings(table, payload).values,
+            hydraulics=hydraulic_constants(table),
+            bounds=self._bounds,
+        )
         self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
 
     def walk(
@@ -143,41 +146,27 @@ class Examiner:
         axes_knot = np.zeros(6, dtype=np.int64)
         found = np.zeros(2)
         found_knot = np.zeros(2)
+        scratch = Scratch.of(count)
         flows: list[FloatArray] = []
         peaks: list[FloatArray] = []
         for block, flags in enumerate(windows):
             start = timeline.starts[block]
-            block_links, block_axes = np.full_like(links, -np.inf), np.full_like(axes, -np.inf)
-            links_at, axes_at, block_found = np.zeros_like(links_knot), np.zeros_like(axes_knot), np.zeros(4)
-            flows.append(np.zeros(int(timeline.intervals[block]) + 1))
-            peaks.append(np.full((len(flags), LINK_ROWS), -np.inf))
-            survey(
-                timeline.coefficients,
-                int(timeline.first_rows[block]),
-                len(flows[-1]),
-                self._geometry.legs,
-                self._geometry.neutral_lengths,
-                self._gain,
-                _OBSERVER_LIMITS,
-                self._model,
-                _NO_LOAD if load is None else load.standing,
-                _NO_LOADS if load is None else load.riding[block],
-                share,
-                self._hydraulics,
-                np.zeros((count + WORK_ROWS, max(count, LINK_ROWS))),
-                block_links,
-                links_at,
-                block_axes,
-                axes_at,
-                block_found,
-                flows[-1],
-                self._bounds,
-                flags,
-                peaks[-1],
+            worst = Worst.of(count, int(timeline.intervals[block]) + 1, len(flags))
+            walked = SurveyedBlock(
+                coefficients=timeline.coefficients,
+                first_row=int(timeline.first_rows[block]),
+                windows=flags,
+                standing=_NO_LOAD if load is None else load.standing,
+                riding=_NO_LOADS if load is None else load.riding[block],
+                riding_ratio=float(share),
             )
-            links_knot = np.where(block_links > links, start + links_at, links_knot)
-            axes_knot = np.where(block_axes > axes, start + axes_at, axes_knot)
-            links, axes = np.maximum(links, block_links), np.maximum(axes, block_axes)
+            survey(self._surveyed, walked, worst, scratch)
+            flows.append(worst.flows)
+            peaks.append(worst.peaks)
+            links_knot = np.where(worst.links > links, start + worst.links_at, links_knot)
+            axes_knot = np.where(worst.axes > axes, start + worst.axes_at, axes_knot)
+            links, axes = np.maximum(links, worst.links), np.maximum(axes, worst.axes)
+            block_found = worst.found
             if found[0] == 0.0 and block_found[0] > 0.0:
                 found_knot[0] = start + block_found[1]
             if block_found[2] > found[1]:
@@ -278,12 +267,12 @@ def link_bounds(table: TableSettings) -> FloatArray:
     """Return what each link may be asked for, (LINK_ROWS, n) in SI."""
     limits = table.limits
     bounds = np.empty((LINK_ROWS, len(table.links)))
-    bounds[STROKE] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
-    bounds[VELOCITY] = limits.velocity
-    bounds[ACCELERATION] = limits.acceleration
-    bounds[JERK] = _JERK_SHARE * limits.jerk
-    bounds[[PUSH, PULL]] = limits.force_share * table.actuator.maximum_force
-    bounds[VALVE] = 1.0
+    bounds[LINK.stroke] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
+    bounds[LINK.velocity] = limits.velocity
+    bounds[LINK.acceleration] = limits.acceleration
+    bounds[LINK.jerk] = _JERK_RATIO * limits.jerk
+    bounds[[LINK.push_force, LINK.pull_force]] = limits.force_share * table.actuator.maximum_force
+    bounds[LINK.valve_flow] = 1.0
     return bounds
 
 

@@ -1,12 +1,15 @@
-"""The compiled walk over a motion: at every knot, what each link and each axis is asked for."""
+"""The compiled walk over a motion: at every knot, what it demands of each actuator and each axis."""
 
 from __future__ import annotations
+
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
-from mastd.dynamics.oil_flow import oil_flow, valve_share
+from mastd.dynamics.oil_flow import oil_flow, valve_ratio
 from mastd.dynamics.table_model import add_load, leg_forces, wrench
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import link_motion
@@ -14,133 +17,187 @@ from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import SolveLimits, observe
 from mastd.motion.profile.timeline import KNOT_SPACING, spline_point
 
-STROKE, VELOCITY, ACCELERATION, JERK, PUSH, PULL, VALVE = range(7)
-"""Rows of the link table: distance from neutral, rate, acceleration, its change from knot to knot per second,
-push, pull, share of the valve."""
-LINK_ROWS = 7
-WORK_ROWS = 19
-"""Rows of scratch beyond one a link."""
+
+class LinkRow(NamedTuple):
+    """Rows of a table of actuators."""
+
+    stroke: Annotated[int, Entry("m", "distance from neutral")]
+    velocity: Annotated[int, Entry("m/s", "rate of the length")]
+    acceleration: Annotated[int, Entry("m/s²", "of the length")]
+    jerk: Annotated[int, Entry("m/s³", "change of the acceleration from knot to knot, per second")]
+    push_force: Annotated[int, Entry("N", "of the actuator")]
+    pull_force: Annotated[int, Entry("N", "of the actuator")]
+    valve_flow: Annotated[int, Entry("1", "flow as a ratio of that of the open valve")]
+
+
+LINK = index_table(LinkRow)
+LINK_ROWS = size_of(LINK)
 WINDOW = 64
 """Knots of a window, the unit in which a motion can be walked in part."""
 
 POSE_TOLERANCE = 1e-5
-"""Difference in m and rad at which the pose that the observer finds is another one."""
+"""Difference in m and rad from which on the pose that the observer finds is another one."""
+
+
+class SurveyedTable(NamedTuple):
+    """The table: geometry, ``gain`` and ``limits`` of the observer, ``model``, hydraulics, ``bounds``."""
+
+    legs: Legs
+    neutral_lengths: FloatArray
+    gain: FloatArray
+    limits: SolveLimits
+    model: FloatArray
+    hydraulics: FloatArray
+    bounds: FloatArray
+    """(LINK_ROWS, n)."""
+
+
+class SurveyedBlock(NamedTuple):
+    """One play of a block of a motion.
+
+    ``windows``: which of the windows of WINDOW knots are walked. ``riding`` (knots, 6) is the wrench at C in
+    P axes that the table is loaded with at each knot beside its own model, or (0, 6) for none; ``standing``
+    (6,) is what it is at rest, and only ``riding_ratio`` of the difference from that counts.
+    """
+
+    coefficients: FloatArray
+    first_row: int
+    windows: BoolArray
+    standing: FloatArray
+    riding: FloatArray
+    riding_ratio: float
+
+
+class Worst(NamedTuple):
+    """What a walk finds, each with the knot it was met at; what is not a number counts as infinite.
+
+    ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) the number of knots
+    whose pose the observer did not find again, the first of them, the greatest number of updates and its
+    knot; ``flows`` (knots,) the flow drawn from the supply; ``peaks`` (windows, LINK_ROWS) the greatest value
+    over its bound in each window.
+    """
+
+    links: FloatArray
+    links_at: IntArray
+    axes: FloatArray
+    axes_at: IntArray
+    found: FloatArray
+    flows: FloatArray
+    peaks: FloatArray
+
+    @classmethod
+    def of(cls, actuators: int, knots: int, windows: int) -> Worst:
+        """Return results before anything was found."""
+        rows = (LINK_ROWS, actuators)
+        return cls(
+            links=np.full(rows, -np.inf),
+            links_at=np.zeros(rows, np.int64),
+            axes=np.full(6, -np.inf),
+            axes_at=np.zeros(6, np.int64),
+            found=np.zeros(4),
+            flows=np.zeros(knots),
+            peaks=np.full((windows, LINK_ROWS), -np.inf),
+        )
+
+
+class Scratch(NamedTuple):
+    """Scratch of a walk: of the table, then of the actuators (n,) each."""
+
+    jacobian: FloatArray
+    point: FloatArray
+    wanted: FloatArray
+    factors: FloatArray
+    seen: FloatArray
+    values: FloatArray
+    lengths: FloatArray
+    rates: FloatArray
+    accelerations: FloatArray
+    forces: FloatArray
+    before: FloatArray
+
+    @classmethod
+    def of(cls, actuators: int) -> Scratch:
+        """Return scratch for so many actuators."""
+        shapes = ((actuators, 6), (4, 6), (6,), (7, 6), (6,), (LINK_ROWS,), *[(actuators,)] * 5)
+        return cls(*(np.zeros(shape) for shape in shapes))
 
 
 @fused_kernel
-def survey(
-    coefficients: FloatArray,
-    first_row: int,
-    knots: int,
-    legs: Legs,
-    neutral_lengths: FloatArray,
-    gain: FloatArray,
-    limits: SolveLimits,
-    model: FloatArray,
-    standing: FloatArray,
-    riding: FloatArray,
-    riding_share: float,
-    hydraulics: FloatArray,
-    work: FloatArray,
-    links: FloatArray,
-    links_at: IntArray,
-    axes: FloatArray,
-    axes_at: IntArray,
-    found: FloatArray,
-    flows: FloatArray,
-    bounds: FloatArray,
-    windows: BoolArray,
-    peaks: FloatArray,
-) -> None:
-    """Walk over one play of a block, from its first knot to its last.
-
-    ``riding`` (knots, 6) is the wrench at C in P axes that the table is loaded with at each knot beside its
-    own ``model``, or (0, 6) for none; ``standing`` (6,) is what it is at rest, and only ``riding_share`` of
-    the difference from that counts. ``gain`` and ``limits`` are the
-    observer's. ``work`` (n + WORK_ROWS, max(LINK_ROWS, n)) is scratch. Results, each with the knot it was
-    met at: ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) takes the
-    knots whose pose the observer did not find again, the first of them, the greatest number of updates and
-    its knot; ``flows`` (knots,) the flow drawn from the supply. A value that is not a number counts as
-    infinite.
-
-    Only those ``windows`` of WINDOW knots are walked whose flag is set; ``peaks`` (windows, LINK_ROWS) takes
-    the greatest value over its bound (``bounds``, LINK_ROWS × n) in each of them.
-    """
-    count = legs.table_joints.shape[0]
-    jacobian = work[:count, :6]
-    point = work[count : count + 4, :6]
-    wanted = work[count + 4, :6]
-    factors = work[count + 5 : count + 12, :6]
-    lengths = work[count + 12, :count]
-    rates = work[count + 13, :count]
-    accelerations = work[count + 14, :count]
-    forces = work[count + 15, :count]
-    seen = work[count + 16, :6]
-    values = work[count + 17, :LINK_ROWS]
-    before = work[count + 18, :count]
-    pose = point[0]
-    pose_rates = point[1]
-    pose_accelerations = point[2]
-    spline_point(coefficients, first_row, 0.0, point)
+def survey(table: SurveyedTable, block: SurveyedBlock, worst: Worst, scratch: Scratch) -> None:
+    """Walk over one play of a block, from its first knot to its last."""
+    point, seen, windows = scratch.point, scratch.seen, block.windows
+    spline_point(block.coefficients, block.first_row, 0.0, point)
     for axis in range(6):
-        seen[axis] = pose[axis]
-    for k in range(knots):
-        window = k // WINDOW
-        if not windows[window]:
+        seen[axis] = point[0, axis]
+    for k in range(worst.flows.shape[0]):
+        if not windows[k // WINDOW]:
             continue
         follows = k > 0 and windows[(k - 1) // WINDOW]
+        spline_point(block.coefficients, block.first_row + k, 0.0, point)
         if k > 0 and not follows:
-            spline_point(coefficients, first_row + k, 0.0, point)
             for axis in range(6):
-                seen[axis] = pose[axis]
-        spline_point(coefficients, first_row + k, 0.0, point)
-        link_motion(
-            legs,
-            pose,
-            pose_rates,
-            pose_accelerations,
-            lengths,
-            rates,
-            accelerations,
-        )
-        geometric_jacobian(legs, pose, jacobian)
-        wrench(model, pose, pose_rates, pose_accelerations, wanted)
-        if k < riding.shape[0]:
-            add_load(pose, standing, riding[k], riding_share, wanted)
-        leg_forces(jacobian, wanted, factors, forces)
-        flow = 0.0
-        for i in range(count):
-            values[STROKE] = abs(lengths[i] - neutral_lengths[i])
-            values[VELOCITY] = abs(rates[i])
-            values[ACCELERATION] = abs(accelerations[i])
-            values[JERK] = abs(accelerations[i] - before[i]) / KNOT_SPACING if follows else 0.0
-            before[i] = accelerations[i]
-            values[PUSH] = forces[i]
-            values[PULL] = -forces[i]
-            values[VALVE] = valve_share(hydraulics, rates[i], forces[i])
-            flow += oil_flow(hydraulics, rates[i], forces[i])
-            for row in range(LINK_ROWS):
-                share = values[row] / bounds[row, i]
-                if not share <= peaks[window, row]:
-                    peaks[window, row] = share
-                if not values[row] <= links[row, i]:
-                    links[row, i] = values[row] if values[row] == values[row] else np.inf
-                    links_at[row, i] = k
-        flows[k] = flow
+                seen[axis] = point[0, axis]
+        _move(table, block, k, scratch)
+        _note_actuators(table, k, follows, worst, scratch)
+        _note_pose(table, k, worst, scratch)
+
+
+@fused_kernel
+def _move(table: SurveyedTable, block: SurveyedBlock, k: int, scratch: Scratch) -> None:
+    """Write lengths, rates, accelerations and forces of the actuators at a knot."""
+    pose, rates, accelerations = scratch.point[0], scratch.point[1], scratch.point[2]
+    link_motion(table.legs, pose, rates, accelerations, scratch.lengths, scratch.rates, scratch.accelerations)
+    geometric_jacobian(table.legs, pose, scratch.jacobian)
+    wrench(table.model, pose, rates, accelerations, scratch.wanted)
+    if k < block.riding.shape[0]:
+        add_load(pose, block.standing, block.riding[k], block.riding_ratio, scratch.wanted)
+    leg_forces(scratch.jacobian, scratch.wanted, scratch.factors, scratch.forces)
+
+
+@fused_kernel
+def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, scratch: Scratch) -> None:
+    """Take the knot's values of the actuators into the worst ones, and the flow that they draw."""
+    values, before, peaks = scratch.values, scratch.before, worst.peaks[k // WINDOW]
+    flow = 0.0
+    for i in range(before.shape[0]):
+        rate, acceleration, force = scratch.rates[i], scratch.accelerations[i], scratch.forces[i]
+        values[LINK.stroke] = abs(scratch.lengths[i] - table.neutral_lengths[i])
+        values[LINK.velocity] = abs(rate)
+        values[LINK.acceleration] = abs(acceleration)
+        values[LINK.jerk] = abs(acceleration - before[i]) / KNOT_SPACING if follows else 0.0
+        before[i] = acceleration
+        values[LINK.push_force] = force
+        values[LINK.pull_force] = -force
+        values[LINK.valve_flow] = valve_ratio(table.hydraulics, rate, force)
+        flow += oil_flow(table.hydraulics, rate, force)
+        for row in range(LINK_ROWS):
+            ratio = values[row] / table.bounds[row, i]
+            if not ratio <= peaks[row]:
+                peaks[row] = ratio
+            if not values[row] <= worst.links[row, i]:
+                worst.links[row, i] = values[row] if values[row] == values[row] else np.inf
+                worst.links_at[row, i] = k
+    worst.flows[k] = flow
+
+
+@fused_kernel
+def _note_pose(table: SurveyedTable, k: int, worst: Worst, scratch: Scratch) -> None:
+    """Take the knot's pose into the worst ones, and whether and how fast the observer finds it again."""
+    pose, seen, found = scratch.point[0], scratch.seen, worst.found
+    for axis in range(6):
+        if not abs(pose[axis]) <= worst.axes[axis]:
+            worst.axes[axis] = abs(pose[axis])
+            worst.axes_at[axis] = k
+    converged, updates, _ = observe(table.legs, table.gain, scratch.lengths, table.limits, seen)
+    error = 0.0
+    for axis in range(6):
+        error = max(error, abs(seen[axis] - pose[axis]))
+    if not (converged and error <= POSE_TOLERANCE):
+        if found[0] == 0.0:
+            found[1] = k
+        found[0] += 1.0
         for axis in range(6):
-            if not abs(pose[axis]) <= axes[axis]:
-                axes[axis] = abs(pose[axis])
-                axes_at[axis] = k
-        converged, updates, _ = observe(legs, gain, lengths, limits, seen)
-        error = 0.0
-        for axis in range(6):
-            error = max(error, abs(seen[axis] - pose[axis]))
-        if not (converged and error <= POSE_TOLERANCE):
-            if found[0] == 0.0:
-                found[1] = k
-            found[0] += 1.0
-            for axis in range(6):
-                seen[axis] = pose[axis]
-        if updates > found[2]:
-            found[2] = updates
-            found[3] = k
+            seen[axis] = pose[axis]
+    if updates > found[2]:
+        found[2] = updates
+        found[3] = k

@@ -17,7 +17,7 @@ from mastd.dynamics.oil_flow import (
     oil_column_frequencies,
     oil_flow,
     oil_stiffness,
-    valve_share,
+    valve_ratio,
 )
 from mastd.dynamics.table_model import WORK_ROWS, TableModel, force_reference, wrench
 from mastd.kinematics.geometry import Geometry
@@ -136,12 +136,12 @@ def test_valve_and_flow(table: TableSettings) -> None:
     hydraulics = hydraulic_constants(table)
     area, drop = 95e-4, 206e5
     no_load = 265e-3 / 60.0 * math.sqrt(drop / 70e5) / area
-    assert valve_share(hydraulics, no_load, 0.0) == pytest.approx(1.0, rel=1e-9)
-    assert valve_share(hydraulics, -no_load, 0.0) == pytest.approx(1.0, rel=1e-9)
-    pushing = valve_share(hydraulics, 0.3, 0.75 * area * drop)
+    assert valve_ratio(hydraulics, no_load, 0.0) == pytest.approx(1.0, rel=1e-9)
+    assert valve_ratio(hydraulics, -no_load, 0.0) == pytest.approx(1.0, rel=1e-9)
+    pushing = valve_ratio(hydraulics, 0.3, 0.75 * area * drop)
     assert pushing == pytest.approx(2.0 * 0.3 / no_load, rel=1e-9)
-    assert valve_share(hydraulics, -0.3, 0.75 * area * drop) == pytest.approx(0.3 / no_load / math.sqrt(1.75))
-    assert valve_share(hydraulics, 0.1, 1.01 * area * drop) == math.inf
+    assert valve_ratio(hydraulics, -0.3, 0.75 * area * drop) == pytest.approx(0.3 / no_load / math.sqrt(1.75))
+    assert valve_ratio(hydraulics, 0.1, 1.01 * area * drop) == math.inf
     assert oil_flow(hydraulics, -0.2, 95e3) == pytest.approx(area * 0.2 + 5e-12 * 1e7)
 
 
