@@ -40,9 +40,9 @@ def hydraulic_constants(table: TableSettings) -> FloatArray:
 
 @fused_kernel
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
-    """Return the flow a leg needs as share of what its fully open valve passes; above 1 it cannot follow.
+    """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``rate`` of the link in m/s, ``force`` of the actuator in N (push positive).
+    ``rate`` of the length in m/s, ``force`` of the actuator in N (push positive).
     """
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
@@ -52,13 +52,13 @@ def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     flow = area * abs(rate)
     if not drop > 0.0:
         return math.inf
-    share: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
-    return share
+    ratio: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    return ratio
 
 
 @fused_kernel
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
-    """Return the oil in m³/s that a leg draws from the supply: piston travel and leakage."""
+    """Return the oil in m³/s that an actuator draws from the supply: piston travel and leakage."""
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
     flow: float = area * abs(rate) + hydraulics[2] * abs(load)
@@ -83,7 +83,7 @@ def drain(
 
 
 def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> float:
-    """Return the stiffness in N/m of a leg's locked oil, ``offset`` m from mid-stroke.
+    """Return the stiffness in N/m of an actuator's locked oil, ``offset`` m from mid-stroke.
 
     β A²/V of both chambers, each with its dead length (k = β A² (1/V₁ + 1/V₂), Merritt 1967).
     """

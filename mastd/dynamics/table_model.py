@@ -1,4 +1,4 @@
-"""The nominal rigid body of table and payload: what wrench a motion takes, and what forces of the legs.
+"""The nominal rigid body of table and payload: the wrench of a motion, and the actuator forces.
 
 Pose, rates and accelerations are those of C (Euler rates and their derivatives). The equations are Newton's
 and Euler's about C, which need not be the centre of mass: with mass m, first moment s (mass times centre of
@@ -7,8 +7,8 @@ mass from C) and inertia I about C, all in table axes P, and A = Rᵀ(a − g),
     force  = m A + α × s + ω × (ω × s),
     moment = I α + ω × I ω + s × A.
 
-The legs' forces act along the links; they are the ones of least norm that make up the wrench, so a table on
-more legs than six is free of internal force: F = J (JᵀJ)⁻¹ w with the rows of J as in eq. (9b) of Jin 2012.
+The actuator forces are those of least norm that make up the wrench, so a table on more than six actuators is
+free of internal force: F = J (JᵀJ)⁻¹ w with the rows of J as in eq. (9b) of Jin 2012.
 """
 
 from __future__ import annotations
@@ -83,16 +83,16 @@ class TableModel:
         return np.block([[mass * np.eye(3), coupling], [coupling.T, inertia]])
 
 
-def parallel(mass: float, place: FloatArray) -> FloatArray:
-    """Return the inertia matrix (3, 3) about the origin of a point mass at ``place`` (3,)."""
-    return np.asarray(mass * (place @ place * np.eye(3) - np.outer(place, place)))
+def parallel(mass: float, position: FloatArray) -> FloatArray:
+    """Return the inertia matrix (3, 3) about the origin of a point mass at ``position`` (3,)."""
+    return np.asarray(mass * (position @ position * np.eye(3) - np.outer(position, position)))
 
 
 @fused_kernel
 def wrench(
     model: FloatArray, pose: FloatArray, rates: FloatArray, accelerations: FloatArray, out: FloatArray
 ) -> None:
-    """Write the wrench that the legs must exert at C, in B axes: force (3) and moment (3), N and N m."""
+    """Write the wrench that the actuators must exert at C, in B axes: force (3) and moment (3), N and N m."""
     sr, cr, sp, cp, _, _ = sines_cosines(pose[3], pose[4], pose[5])
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
     mass, sx, sy, sz = model[0], model[1], model[2], model[3]
@@ -175,18 +175,18 @@ def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, force
 
 @fused_kernel
 def add_load(
-    pose: FloatArray, standing: FloatArray, riding: FloatArray, share: float, wanted: FloatArray
+    pose: FloatArray, standing: FloatArray, riding: FloatArray, ratio: float, wanted: FloatArray
 ) -> None:
-    """Take what a load does off the wrench (6,) that the legs must exert, in B axes.
+    """Take what a load does off the wrench (6,) that the actuators must exert, in B axes.
 
-    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``share`` of what ``riding`` (6,) is
+    The load's wrench at C in P axes is ``standing`` (6,), and beyond it ``ratio`` of what ``riding`` (6,) is
     more.
     """
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation(pose[3], pose[4], pose[5])
     for first in (0, 3):
-        x = standing[first] + share * (riding[first] - standing[first])
-        y = standing[first + 1] + share * (riding[first + 1] - standing[first + 1])
-        z = standing[first + 2] + share * (riding[first + 2] - standing[first + 2])
+        x = standing[first] + ratio * (riding[first] - standing[first])
+        y = standing[first + 1] + ratio * (riding[first + 1] - standing[first + 1])
+        z = standing[first + 2] + ratio * (riding[first + 2] - standing[first + 2])
         wanted[first] -= r00 * x + r01 * y + r02 * z
         wanted[first + 1] -= r10 * x + r11 * y + r12 * z
         wanted[first + 2] -= r20 * x + r21 * y + r22 * z
@@ -202,7 +202,7 @@ def force_reference(
     work: FloatArray,
     forces: FloatArray,
 ) -> None:
-    """Write the force of each leg (n,) in N that the motion takes, gravity included; push is positive.
+    """Write the force of each actuator (n,) in N that the motion needs, gravity included; push is positive.
 
     ``model``: ``TableModel.values``; ``work`` (n + WORK_ROWS, 6) is scratch.
     """

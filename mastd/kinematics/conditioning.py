@@ -1,8 +1,8 @@
-"""How well the legs hold the table at a pose: the condition number of their Jacobian.
+"""Condition number of the Jacobian: how well the actuators hold the table at a pose.
 
 By Frobenius norms, ‖J‖ ‖J⁺‖ / 6 with arms in m: 1 for a table that is equally stiff in all six directions,
-infinite where the legs lose hold of one. It bounds the condition number of the 2-norm from both sides within
-a factor of 6 and needs no eigenvalues: JᵀJ = L Lᵀ by Cholesky, ‖J⁺‖² is the sum of squares of L⁻¹.
+infinite where the actuators lose hold of one. It bounds the condition number of the 2-norm from both sides
+within a factor of 6 and needs no eigenvalues: JᵀJ = L Lᵀ by Cholesky, ‖J⁺‖² is the sum of squares of L⁻¹.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from mastd.errors import KinematicsError
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
 
-# A singular value of J₀ (rotations at 1 m) below this share of the largest counts as zero.
+# A singular value of J₀ (rotations at 1 m) below this ratio of the largest counts as zero.
 _RANK_TOLERANCE = 1e-9
 
 
@@ -34,7 +34,7 @@ def observer_gain(geometry: Geometry) -> FloatArray:
         rank = int(np.sum(values > _RANK_TOLERANCE * values[0]))
         raise KinematicsError(
             f"geometry: the neutral pose is singular, its Jacobian has rank {rank} instead of 6; "
-            "the links leave the table free to move"
+            "the actuators leave the table free to move"
         )
     # Column-major, so that the six gains of a link stand side by side.
     return np.asfortranarray(np.linalg.pinv(jacobian))
@@ -43,7 +43,7 @@ def observer_gain(geometry: Geometry) -> FloatArray:
 def null_vectors(geometry: Geometry) -> FloatArray:
     """Return an orthonormal basis (n − 6, n) of the length errors that no pose can explain.
 
-    The rows are the null space of J₀: patterns of link forces that cancel on the table, and patterns of
+    The rows are the null space of J₀: patterns of actuator forces that cancel on the table, and patterns of
     length errors left by the observer. The first entry that is not zero is negative, which for the table
     of the paper gives ½ (−1, 1, −1, 1, 0, 0, 0).
     """

@@ -1,7 +1,7 @@
 """The geometry of the table: joints, neutral position and strokes as arrays.
 
 Frames: B is the ground (origin below the table's centre), P the table (origin at its centre C). At the
-neutral pose the axes of both agree and C stands at ``neutral_position``. Everything in m.
+neutral pose the axes of both agree and C is at ``neutral_position``. Everything in m.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Legs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Joints and strokes of a table on n ≥ 6 links.
+    """Joints and strokes of a table on n ≥ 6 actuators.
 
     ``table_joints`` (n, 3) in P, ``base_joints`` (n, 3) in B, ``neutral_position`` (3,) of C in B,
     ``neutral_lengths`` (n,) from which the strokes count, ``strokes`` (n,) to either side,
     ``control_point`` (3,) T in P. The arrays are read-only copies.
 
-    Raises KinematicsError for wrong shapes, numbers that are not finite, fewer than six links, a link of
+    Raises KinematicsError for wrong shapes, numbers that are not finite, fewer than six actuators, one of
     no length, or strokes that are not positive.
     """
 
@@ -69,12 +69,12 @@ class Geometry:
             object.__setattr__(self, name, array)
         if links < DEGREES_OF_FREEDOM:
             raise KinematicsError(
-                f"geometry: {links} links cannot hold a table with six degrees of freedom, at least 6 are due"
+                f"geometry: {links} actuators cannot hold a table with six degrees of freedom, minimum 6"
             )
         if not np.all(self.strokes > 0.0):
             raise KinematicsError("geometry: every stroke must be greater than 0 m")
         if not np.all(np.linalg.norm(self.neutral_vectors, axis=1) > 0.0):
-            raise KinematicsError("geometry: a link has no length at the neutral pose, its joints coincide")
+            raise KinematicsError("geometry: an actuator has length 0 at neutral, its joints coincide")
 
     @classmethod
     def from_settings(cls, table: TableSettings) -> Geometry:
@@ -90,7 +90,7 @@ class Geometry:
 
     @property
     def links(self) -> int:
-        """Number of links n."""
+        """Number of actuators n."""
         return int(self.table_joints.shape[0])
 
     @property

@@ -96,7 +96,7 @@ def independent_range(
     step: float = 1e-3,
     agreement: float = 1e-9,
 ) -> tuple[float, float]:
-    """Return how far (least, greatest; m) the links of ``group`` can move together while the others stand.
+    """Return how far (least, greatest; m) the actuators of ``group`` can move together, the others at rest.
 
     Section IV.4 and Table 4: the pose of the assumed lengths is found and its lengths taken again; the
     motion is possible while every |gᵢ| ≤ ``agreement``. Tried in multiples of ``step`` up to the stroke.

@@ -53,7 +53,7 @@ _STILL, _PUSHED, _MOVED, _PAIRED = 0, 1, 7, 13
 _PROBES = _PAIRED + len(_PAIRS)
 """Motions looked at in each pose: at rest, unit accelerations, unit rates of each axis, and of each two."""
 _SHARPEST_TURN = 2.0 / math.sqrt(27.0)
-"""Greatest s·(1 − s²) of a share s."""
+"""Greatest s·(1 − s²) of a ratio s."""
 
 
 class Proof(NamedTuple):
@@ -143,7 +143,7 @@ class Envelope:
         return math.floor(low * 1000.0) / 1000.0
 
     def _probe(self) -> _Grid:
-        """Look at the probes in every pose of the grid; an axis without travel has one place only."""
+        """Evaluate the probes in every pose of the grid; an axis without travel has one value only."""
         levels = [(-x, 0.0, x) if x > 0.0 else (0.0,) for x in self._boxes.travel]
         poses = np.array(list(itertools.product(*levels)))
         motions = np.zeros((len(poses), _PROBES, 4, 6))
@@ -169,7 +169,7 @@ class Envelope:
             links.reshape(len(poses), _PROBES, 4, count), 2, 0
         )
         return _Grid(
-            shape=tuple(len(places) for places in levels),
+            shape=tuple(len(values) for values in levels),
             lengths=lengths[:, _STILL],
             slopes=rates[:, _MOVED:_PAIRED],
             bends=_quadratic(accelerations),
@@ -190,8 +190,8 @@ class Envelope:
         jerks = _linear(grid.slopes, j) + 3.0 * _bilinear(grid.bends, v, a) + self._cubic(v)
         swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
         pushes, pulls = grid.forces + swing, -grid.forces + swing
-        shares = np.empty_like(rates)
-        worst_valve_ratios(self._hydraulics, rates, pushes, pulls, shares)
+        ratios = np.empty_like(rates)
+        worst_valve_ratios(self._hydraulics, rates, pushes, pulls, ratios)
         away = grid.lengths - self._geometry.neutral_lengths
         worst = np.empty((LINK_ROWS, self._geometry.links))
         worst[LINK.stroke] = np.maximum(self._over_box(away), self._over_box(-away))
@@ -200,7 +200,7 @@ class Envelope:
         worst[LINK.jerk] = self._over_box(jerks)
         worst[LINK.push_force] = self._over_box(pushes)
         worst[LINK.pull_force] = self._over_box(pulls)
-        worst[LINK.valve_flow] = self._over_box(shares)
+        worst[LINK.valve_flow] = self._over_box(ratios)
         return worst, np.maximum(worst[LINK.push_force], worst[LINK.pull_force])
 
     def _cubic(self, velocity: FloatArray) -> FloatArray:
@@ -224,8 +224,8 @@ class Envelope:
         """Return the greatest of ``values`` (m, k) over the whole box (k,), from those on the grid."""
         field = values.reshape(*self._grid.shape, -1)
         worst = np.max(values, axis=0)
-        for axis, places in enumerate(self._grid.shape):
-            if places > 1:
+        for axis, count in enumerate(self._grid.shape):
+            if count > 1:
                 with np.errstate(invalid="ignore"):  # what is infinite stays so
                     bend = np.abs(np.diff(field, n=2, axis=axis))
                 worst = worst + np.max(bend.reshape(-1, bend.shape[-1]), axis=0) / 8.0

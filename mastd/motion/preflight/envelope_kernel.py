@@ -1,4 +1,4 @@
-"""Many motions of the seat through the kernels of the links, compiled."""
+"""Many motions of the seat through the kernels of the actuators, compiled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def links_of_motions(
     centres: FloatArray,
     links: FloatArray,
 ) -> None:
-    """Write lengths, their rates and accelerations, and forces of the legs: ``links`` (m, 4, n).
+    """Write lengths, their rates and accelerations, and forces of the actuators: ``links`` (m, 4, n).
 
     ``motions`` (m, 4, 6) of the seat at ``point`` (3,) in P; ``centres`` (m, 4, 6) takes those of C, ``work``
     (n + 8, 6) is scratch, ``model`` that of ``TableModel``. SI.
@@ -51,16 +51,15 @@ def links_of_motions(
 
 @fused_kernel
 def worst_valve_ratios(
-    hydraulics: FloatArray, rates: FloatArray, pushes: FloatArray, pulls: FloatArray, shares: FloatArray
+    hydraulics: FloatArray, rates: FloatArray, pushes: FloatArray, pulls: FloatArray, ratios: FloatArray
 ) -> None:
-    """Write the greatest share of its valve that each link needs at ±``rates`` against the force that
-    hinders.
+    """Write the greatest ratio of its valve's flow that each actuator needs at ±``rates`` against the force.
 
     All (m, n): ``rates`` ≥ 0 in m/s, ``pushes`` and ``pulls`` the greatest forces in N either way.
     """
     for m in range(rates.shape[0]):
         for i in range(rates.shape[1]):
-            shares[m, i] = max(
+            ratios[m, i] = max(
                 valve_ratio(hydraulics, rates[m, i], pushes[m, i]),
                 valve_ratio(hydraulics, -rates[m, i], -pulls[m, i]),
             )

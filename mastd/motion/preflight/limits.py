@@ -59,7 +59,7 @@ _MAX_PLAYS = 200
 class Limit:
     """One limit and the worst point of the profile against it.
 
-    ``worst`` and ``limit`` in ``unit``; ``margin``: share of the limit that is left, negative where it does
+    ``worst`` and ``limit`` in ``unit``; ``margin``: ratio of the limit that is left, negative where it does
     not hold; ``time_s``: when in the profile; ``where``: the link, axis or part concerned.
     """
 
@@ -88,7 +88,8 @@ class Findings:
     """All worst values of a motion, by link and by axis, with the knots they were met at.
 
     ``links``, ``links_knot`` (LINK_ROWS, n), ``axes``, ``axes_knot`` (6,); ``found``, ``found_knot`` (2,):
-    knots at which the observer lost the pose, and most updates; ``flows`` and ``peaks`` by block.
+    knots at which the observer lost the pose, and greatest number of updates; ``flows`` and ``peaks`` by
+    block.
     """
 
     links: FloatArray
@@ -133,11 +134,11 @@ class Examiner:
         self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
 
     def walk(
-        self, timeline: Timeline, windows: Windows, load: Load | None = None, share: float = 1.0
+        self, timeline: Timeline, windows: Windows, load: Load | None = None, load_ratio: float = 1.0
     ) -> Findings:
         """Return the worst values within the flagged windows of each block of a motion.
 
-        Of what ``load`` does beyond standing, ``share`` counts.
+        Of what ``load`` does beyond standing, ``load_ratio`` counts.
         """
         count = self._geometry.links
         links = np.full((LINK_ROWS, count), -np.inf)
@@ -158,7 +159,7 @@ class Examiner:
                 windows=flags,
                 standing=_NO_LOAD if load is None else load.standing,
                 riding=_NO_LOADS if load is None else load.riding[block],
-                riding_ratio=float(share),
+                riding_ratio=float(load_ratio),
             )
             survey(self._surveyed, walked, worst, scratch)
             flows.append(worst.flows)
@@ -264,7 +265,7 @@ class Examiner:
 
 
 def link_bounds(table: TableSettings) -> FloatArray:
-    """Return what each link may be asked for, (LINK_ROWS, n) in SI."""
+    """Return the limits of each actuator, (LINK_ROWS, n) in SI."""
     limits = table.limits
     bounds = np.empty((LINK_ROWS, len(table.links)))
     bounds[LINK.stroke] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
@@ -277,7 +278,7 @@ def link_bounds(table: TableSettings) -> FloatArray:
 
 
 def all_windows(timeline: Timeline) -> Windows:
-    """Return flags that have a whole motion walked."""
+    """Return flags with which a whole motion is walked."""
     return [np.ones(int(knots) // WINDOW + 1, dtype=np.bool_) for knots in timeline.intervals]
 
 

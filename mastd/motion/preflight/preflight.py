@@ -105,7 +105,7 @@ def examine(
     ``MAX_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
     cannot even stand still. A vehicle is simulated on the motion, and anew at each scale that is proved.
 
-    ``tell`` hears the share that is
+    ``tell`` hears the ratio that is
     done of each simulation of the vehicle. Raises what ``vehicle_on_table`` raises for a vehicle that cannot
     stand there.
     """
@@ -201,10 +201,10 @@ class _Bench:
 
         A vehicle's load beyond its weight is taken as proportional to the motion.
         """
-        timeline, share = self.motion.timeline(factor), factor / known.factor
-        part = self.examiner.walk(timeline, hot, known.load, share)
+        timeline, ratio = self.motion.timeline(factor), factor / known.factor
+        part = self.examiner.walk(timeline, hot, known.load, ratio)
         for series, full in zip(part.flows, known.findings.flows, strict=True):
-            np.maximum(series, full * min(share, 1.0), out=series)
+            np.maximum(series, full * min(ratio, 1.0), out=series)
         return _least_margin(self.examiner.limits(timeline, part)[0])
 
 
@@ -266,8 +266,8 @@ def _bracket(least_margin: Callable[[float], float], low: float, high: float) ->
     for _ in range(_SCALE_STEPS):
         if high - low <= _SCALE_RESOLUTION * high:
             break
-        share = low_margin / (low_margin - high_margin)
-        middle = low + (share if 0.02 <= share <= 0.98 else 0.5) * (high - low)
+        ratio = low_margin / (low_margin - high_margin)
+        middle = low + (ratio if 0.02 <= ratio <= 0.98 else 0.5) * (high - low)
         # To either side of the straight line's zero in turn, so that the bracket closes from both ends.
         for trial in (middle * (1.0 - _NUDGE), middle * (1.0 + _NUDGE)):
             if low < trial < high:

@@ -37,7 +37,7 @@ _CHUNK: Final = 1000
 class Soundness:
     """Whether the vehicle stayed on the table and its simulation held.
 
-    ``lift_off``: share of the time for which each wheel had no load. ``unsound``: steps that were not sound,
+    ``lift_off``: ratio of the time for which each wheel had no load. ``unsound``: steps that were not sound,
     the first of them at ``unsound_time``. ``outside``: how far in m a wheel came beside the table, which one,
     and when first; ``tipped_time``: when it rolled over. Times in s from the start, NaN where nothing was.
     """
@@ -97,7 +97,7 @@ class Rider:
     def ride(self, timeline: Timeline, tell: Callable[[float], None] | None = None) -> tuple[Load, Soundness]:
         """Return the load of the table along one play of each block, and whether the vehicle stayed sound.
 
-        Where it can no longer be simulated the load is not a number. ``tell`` hears the share that is done.
+        Where it can no longer be simulated the load is not a number. ``tell`` hears the ratio that is done.
         """
         vehicle = self._vehicle
         total = int(np.sum(timeline.intervals))

@@ -35,7 +35,7 @@ class RideMode:
 class VehicleNote:
     """The vehicle on the table: mass in kg, centre of gravity in P in m, how it swings, what lifts off.
 
-    ``lift_off``: share of the time for which each wheel carries nothing.
+    ``lift_off``: ratio of the time for which each wheel carries nothing.
     """
 
     name: str
@@ -148,9 +148,9 @@ def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:
             f"({damping[0]:.2f} to {damping[-1]:.2f})"
         )
     yield f"it swings on springs and tyres, damping ratio in brackets: {', '.join(told)}"
-    lifted = {name: share for name, share in vehicle.lift_off.items() if share > 0.0}
-    shares = ", ".join(f"{name} {share:.2%}" for name, share in lifted.items())
-    yield f"off the table, of the time: wheel {shares}" if lifted else "no wheel leaves the table"
+    lifted = {name: ratio for name, ratio in vehicle.lift_off.items() if ratio > 0.0}
+    ratios = ", ".join(f"{name} {ratio:.2%}" for name, ratio in lifted.items())
+    yield f"off the table, of the time: wheel {ratios}" if lifted else "no wheel leaves the table"
 
 
 def _rounded(value: float, least: float = 1e-9) -> float:

@@ -189,7 +189,7 @@ def test_geometry_refuses_what_cannot_be_a_table(
 def test_geometry_needs_six_links_with_length(geometry: Geometry) -> None:
     fields = {name: getattr(geometry, name) for name in Geometry.__dataclass_fields__}
     five = {name: value[:5] if len(value) == 7 else value for name, value in fields.items()}
-    with pytest.raises(KinematicsError, match="at least 6"):
+    with pytest.raises(KinematicsError, match="minimum 6"):
         Geometry(**five)
     joints = geometry.base_joints.copy()
     joints[2] = geometry.table_joints[2] + geometry.neutral_position
