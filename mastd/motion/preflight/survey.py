@@ -119,7 +119,10 @@ class Scratch(NamedTuple):
     def of(cls, actuators: int) -> Scratch:
         """Return scratch for so many actuators."""
         shapes = ((actuators, 6), (4, 6), (6,), (7, 6), (6,), (LINK_ROWS,), *[(actuators,)] * 5)
-        return cls(*(np.zeros(shape) for shape in shapes))
+        scratch = cls(*(np.zeros(shape) for shape in shapes))
+        # A part of a wider array is another type, for which ``spline_point`` is compiled on its own: with the
+        # fused rounding of ``survey``, which that of the reference generator must not take over.
+        return scratch._replace(point=np.zeros((4, 7))[:, :6])
 
 
 @fused_kernel
