@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from mastd.dynamics.actuator import actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
 from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
+from mastd.kernel import entry
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
@@ -98,6 +100,7 @@ class TableControl:
             measured=measured,
             command=Command.of(command, geometry.links),
         )
+        self._step: Callable[..., int] | None = None
         self.carry(self.model)
 
     def carry(self, model: FloatArray) -> None:
@@ -115,7 +118,9 @@ class TableControl:
 
     def write(self, motion: FloatArray, later: FloatArray) -> int:
         """Write the command; return the bits of ``control_step``. Arguments: as of ``Reference``."""
-        bits = control_step(self._control, motion, later)
+        if self._step is None:
+            self._step = entry(control_step, (self._control, motion, later))
+        bits = self._step(self._control, motion, later)
         if not bits & FINITE:
             # What is not a number would stay in the filters, and in what was learned, for good.
             learned, command = self._control.learned, self._control.command

@@ -20,6 +20,14 @@ def shift(rows: FloatArray) -> None:
 
 
 @fused_kernel
+def repeat_last(rows: FloatArray) -> None:
+    """Write the last row into all others."""
+    for k in range(rows.shape[0] - 1):
+        for i in range(rows.shape[1]):
+            rows[k, i] = rows[rows.shape[0] - 1, i]
+
+
+@fused_kernel
 def forces_of(c: Control, motion: FloatArray, accelerations: FloatArray, forces: FloatArray) -> None:
     """Write the actuator forces (n,) that ``motion`` (≥ 3, 6) needs; ``accelerations`` (n,) of the actuators.
 

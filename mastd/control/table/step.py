@@ -21,11 +21,11 @@ from mastd.control.table.data import (
     Control,
 )
 from mastd.control.table.feedforward import note_opening, trim_for
-from mastd.control.table.parts import forces_of, internal_part, notched, shift
+from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
 from mastd.dynamics.actuator import mean_over_lap, oil_spring
 from mastd.dynamics.table_model import leg_forces
-from mastd.kernel import kernel
+from mastd.kernel import entry_kernel, kernel
 from mastd.kinematics.inverse import link_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 
@@ -38,7 +38,7 @@ FORGET_TIME = 0.5
 """Time constant in s in which the balance is given up when the drive does not follow."""
 
 
-@kernel
+@entry_kernel
 def control_step(c: Control, motion: FloatArray, later: FloatArray) -> int:
     """Write the command; return FINITE and other bits.
 
@@ -81,7 +81,7 @@ def add_openings(c: Control, later: FloatArray) -> None:
     """Add the openings of the periods that are new on the horizon."""
     state, scratch, rows = c.state, c.state.scratch, c.learned.actuators
     openings, seals, motions = state.openings, state.seals, state.motions
-    newest, last = seals.shape[0] - 1, motions.shape[0] - 1
+    last = motions.shape[0] - 1
     for k in range(later.shape[0]):
         coming = later[k]
         restarted = c.inputs[INPUT.discontinuous] > 0.0 and k == 0
@@ -110,10 +110,8 @@ def add_openings(c: Control, later: FloatArray) -> None:
                 standing = mean_over_lap(rows[i], state.last_openings[i], state.last_openings[i])
                 for row in range(openings.shape[0]):
                     openings[row, i] = standing
-            for row in range(newest):
-                seals[row] = seals[newest]
-            for row in range(last):
-                motions[row] = motions[last]
+            repeat_last(seals)
+            repeat_last(motions)
 
 
 @kernel
