@@ -72,6 +72,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
 MAX_FILE_LINES = 450
 MAX_FOLDER_FILES = 20
 MAX_PREFIX_FILES = 3
+MAX_PARAMETERS = 8
+MANY_PARAMETERS: dict[str, int] = {}
+"""``file::function`` that needs more parameters, and how many."""
 NEEDS_THE_MACHINE = re.compile(
     r"\b(Popen|GatewayHandle|PlantProcess|SocketLink)\b|\blab\.(run|start|play)\("
     r"|\btime\.(monotonic|perf_counter|process_time|thread_time)"
@@ -218,6 +221,32 @@ def test_folders_stay_small_and_a_prefix_is_a_folder(folder: str) -> None:
     prefixes = Counter(name.partition("_")[0] for name in names)
     crowded = {prefix: count for prefix, count in prefixes.items() if count > MAX_PREFIX_FILES}
     assert not crowded, f"{folder}: a prefix on more than {MAX_PREFIX_FILES} files is a folder"
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return how many parameters a function has, without ``self`` and ``cls``."""
+    names = [
+        each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    ]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def test_functions_have_few_parameters() -> None:
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}::{node.name}": parameters(node)
+        for path in modules().values()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and parameters(node) > MAX_PARAMETERS
+    }
+    assert found == MANY_PARAMETERS
+
+
+def test_offsets_of_named_numbers_come_from_index_tables() -> None:
+    for path in modules().values():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+                counted = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "range"
+                assert not counted, f"{path.relative_to(ROOT)}:{node.lineno}: see mastd/index_table.py"
 
 
 def test_types_of_arrays_have_one_home() -> None:
