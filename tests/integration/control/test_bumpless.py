@@ -256,7 +256,7 @@ def test_a_jog_on_its_way_is_ended_by_a_stop_and_by_a_fault(lab: Lab, fault: boo
         rig.step()
         trace.take(rig)
     rig.step(Verb.JOG, arguments=(0.0, 0.0, 0.001))
-    assert "still on its way" in rig.supervisor.refusal
+    assert "the last jog is still moving" in rig.supervisor.refusal
     trace.take(rig)
     if fault:
         rig.plant.inject(Fault("oil-level", rig.plant.time_ns, 0, 0.4))

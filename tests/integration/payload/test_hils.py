@@ -202,7 +202,7 @@ def test_another_payload_is_taken_in_off_only_and_the_same_one_stands_on(lab: La
     standing = rig.cycle.vehicles.on_table
     assert standing is not None
     rig.step(Verb.LOAD, arguments=(1.0, 3.0))
-    assert "lower the table before you change it" in rig.supervisor.refusal
+    assert "lower the table before changing it" in rig.supervisor.refusal
     rig.step(Verb.LOAD, arguments=(0.0, 4.0))
     assert rig.supervisor.refusal == ""
     assert rig.cycle.vehicles.on_table is standing

@@ -108,7 +108,7 @@ def test_it_starts_where_the_table_stands_and_after_a_stop_from_there(lab: Lab) 
     for _ in range(1500):
         rig.step()
     rig.step(Verb.LEVEL, arguments=(0.5,))
-    assert "its gains are the profile's cueing" in rig.supervisor.refusal
+    assert "its gains are in the cueing of the profile" in rig.supervisor.refusal
     rig.step(Verb.STOP)
     rig.until(State.READY)
     stood = rig.cycle.frame.motion[0].copy()

@@ -352,7 +352,7 @@ def test_report_prints_one_document_and_makes_the_page(
             (tmp_path / directory / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
         )
     arguments = parse("report", str(second), "--out", str(tmp_path / "page.docx"))
-    with pytest.raises(UsageError, match=r"ends in \.html"):
+    with pytest.raises(UsageError, match=r"must end in \.html"):
         arguments.run(arguments)
     arguments = parse("report", str(first), str(second), "--out", "page.png")
     with pytest.raises(UsageError, match="one RUN"):

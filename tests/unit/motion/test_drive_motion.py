@@ -120,7 +120,7 @@ HEAVE = "channels: {heave: {}}"
         (np.linspace(0, 0.01, 500), 1e-3, "m", "heave", HEAVE, "begins 0 mm from neutral, at 20"),
         (bump(500, 0.01), 5e-4, "m", "heave", HEAVE, "0.5 ms, a drive allows one per millisecond at most"),
         (bump(500, 0.01), 1e-3, "m/s2", "heave", HEAVE, "contains acceleration, a drive needs displacements"),
-        (bump(500, 0.01), 1e-3, "m", "heave", "", "no channel 'surge', there are 'heave'"),
+        (bump(500, 0.01), 1e-3, "m", "heave", "", "no channel 'surge', available: 'heave'"),
     ],
 )
 def test_what_is_no_drive_is_refused_in_one_line(

@@ -209,7 +209,7 @@ def test_channels_of_other_quantities_units_and_numbers(tmp_path: Path, table: T
         (tell("[heave, heave]"), "segments[0].axes[1]: heave is listed twice"),
         (tell("[heave, up]"), "segments[0].axes[1]: 'up': expected one of surge, sway, heave"),
         (tell(channels="a: {at: [1 m, 0 m], along: z}"), "channels.a.at[2]: the list has no item 3"),
-        (tell(channels="a: {at: [1 m, 0 m, 0 m], along: up}"), "segments[0].channels.a.along: 'up' is not"),
+        (tell(channels="a: {at: [1 m, 0 m, 0 m], along: up}"), "segments[0].channels.a.along: 'up': expected one of"),
         (
             tell(channels="1: {at: [1 m, 0 m, 0 m], along: z}"),
             "a key must be a name, not '1'; put it in quotes",
@@ -265,9 +265,9 @@ def test_points_that_cannot_tell_the_axes_apart(
             "contains acceleration, expected angular acceleration, angular velocity or angle about",
         ),
         ("rad", "", "sway", "contains angle, expected acceleration, velocity or length along an axis"),
-        ("V", "", "heave", "holds values in V"),
+        ("V", "", "heave", "contains values in V"),
         ("g", ", step: 5 ms", "heave", "states a step of 0.00390625 s, given is 0.005 s"),
-        ("g", ", channel: 2", "heave", "no channel '2', there are 'heave'"),
+        ("g", ", channel: 2", "heave", "no channel '2', available: 'heave'"),
     ],
 )
 def test_what_a_file_does_not_say_is_not_guessed(
@@ -309,7 +309,7 @@ def series(values: FloatArray, step: float | None = STEP, start: float = 0.0, un
             Series((Channel("a", "g", TIMES),), 5.0, axis_unit=""),
             "its times state no unit, they are 5 apart: write the step, for instance step: 5 ms",
         ),
-        (Series((Channel("a", "m", TIMES),), 0.1, axis="u", axis_unit="m"), "stand along u in m"),
+        (Series((Channel("a", "m", TIMES),), 0.1, axis="u", axis_unit="m"), "its values are along u in m"),
         (series(np.where(TIMES == STEP, np.nan, TIMES)), "value 2 of 2560 is not a finite number"),
         (series(TIMES[:5]), "5 values, a motion takes 8 at least"),
         (series(TIMES, -1.0), "a step of -1 s"),
@@ -388,7 +388,7 @@ def test_files_are_placed_by_the_start_times_that_they_state() -> None:
     for other in (None, "about noon", "2011-03-11T14:46:20Z"):
         placed, how = starts(("2011-03-11T14:46:20.25", 3.0), (other, 0.0))
         assert placed == [0.0, 0.0]
-        assert "begin together" in how
+        assert "aligned at their beginnings" in how
 
 
 def test_channels_of_one_file_keep_its_times() -> None:
@@ -414,7 +414,7 @@ def test_a_part_of_the_files_is_played() -> None:
     assert second.end <= 3.0 < second.end + second.step
     with pytest.raises(FormatError, match=r"goes from 0 s to 9\.99.* s, no part of it is between start"):
         part_of(placed, 9.99, None)
-    with pytest.raises(FormatError, match="at most 1800 s: write a part"):
+    with pytest.raises(FormatError, match="maximum 1800 s: write a part"):
         part_of([files.source("f", "a", None, None, 1.0, angular=False), *placed_late(files)], 0.0, None)
 
 

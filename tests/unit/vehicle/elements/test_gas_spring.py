@@ -169,7 +169,7 @@ def test_a_spring_that_assembly_makes_longer_keeps_its_force(quarter: Model) -> 
         (
             "pressure: 45.1 bar",
             "pressure: 0.9 bar",
-            "gas_spring.pressure: 0.9 bar is out of range, it must be above 1.01325 bar",
+            "gas_spring.pressure: 0.9 bar is out of range: must be above 1.01325 bar",
         ),
         ("volume: 0.4 L", "volume: 0 L", "gas_spring.volume"),
         ("area: 12 cm2", "area: 12 mm", "gas_spring.area"),
