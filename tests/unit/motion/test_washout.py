@@ -335,7 +335,7 @@ def test_the_ride_mode_comes_home_from_where_it_begins() -> None:
 REFUSALS: list[tuple[str, str]] = [
     (
         "{kind: washout, surge: {return_acceleration: 3 m/s2}}",
-        "return_acceleration: is 3 m/s2, it must be at most",
+        "return_acceleration: is 3 m/s2, must be at most",
     ),
     ("{kind: washout, surge: {travel: 0 mm}}", "travel"),
     ("{kind: washout, surge: {jerk: 1 m/s3}}", "jerk: is 1 m/s3, too little to follow the corner, at least"),
