@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lab import ROOT
+from tests.support.lab import PATIENCE, ROOT
 
 PAGES = (
     "README.md",
@@ -99,7 +99,7 @@ def test_the_commands_of_a_page_run_in_their_order(
                     env=environment,
                     capture_output=True,
                     text=True,
-                    timeout=120,
+                    timeout=PATIENCE,
                     check=False,
                 )
                 assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
@@ -130,7 +130,7 @@ def test_the_site_builds_and_its_links_anchors_and_modules_are_there(tmp_path: P
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert built.returncode == 0, built.stderr

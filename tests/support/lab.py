@@ -20,7 +20,7 @@ from mastd.record.reader import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
-PATIENCE = 180.0
+PATIENCE = 300.0
 """s after which what a test waits for is not coming: waits end by their event, on a busy machine too."""
 
 SHAKING = """

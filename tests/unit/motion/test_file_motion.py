@@ -165,7 +165,7 @@ def test_any_points_of_a_body_give_its_motion(
         for at, to in zip(points, along, strict=True)
     ]
     assert reduced.solution @ seen == pytest.approx(pose, abs=1e-9)
-    # Of second order in 1e-6 rad; a ratio to the channel's own motion would be of any size where that cancels.
+    # Of second order in 1e-6 rad; a ratio to the channel's own motion has no bound where that cancels.
     assert reduced.rows @ (reduced.solution @ seen) == pytest.approx(np.array(seen), abs=1e-10)
 
 
