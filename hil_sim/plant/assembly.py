@@ -62,7 +62,7 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     steps = math.ceil(tick / MAX_STEP - 1e-9)
     block.counters[COUNTER.tick_steps] = steps
     block.counters[COUNTER.seed] = seed
-    _fill_links(block, table, truth, tick / steps)
+    _fill_actuators(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
     _fill_supply(block, table, truth)
     _fill_drive(block, table, period, tick)
@@ -105,7 +105,7 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
 
     Raises SettingsError when the truth names a link that the table does not have, or one twice.
     """
-    names = [link.name for link in table.links]
+    names = [actuator.name for actuator in table.links]
     stated: dict[str, ActuatorTruth] = {}
     problems = []
     for index, actuator in enumerate(truth.actuators):
@@ -151,8 +151,8 @@ def calibration_of(table: TableSettings, layout: Layout) -> tuple[FloatArray, Fl
     """Return scale and offset of each value of a sample: calibrated = scale · reading + offset."""
     scales, offsets = np.ones(layout.size), np.zeros(layout.size)
     sensors: dict[str, Sequence[_Calibrated]] = {
-        "lengths": [link.transducer for link in table.links],
-        "pressures": [sensor for link in table.links for sensor in link.pressure_transducers],
+        "lengths": [actuator.transducer for actuator in table.links],
+        "pressures": [sensor for actuator in table.links for sensor in actuator.pressure_transducers],
         "accelerometers": table.sensors.accelerometers,
     }
     for name, several in sensors.items():
@@ -167,7 +167,7 @@ def valve_gain(rated_flow: float, rated_pressure_drop: float, saturation: float)
     return gain, math.sqrt(1.0 - saturation * saturation) / saturation
 
 
-def _fill_links(block: PlantArrays, table: TableSettings, truth: PlantTruth, step: float) -> None:
+def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth, step: float) -> None:
     longest_delay = (VALVE_ROWS - 2) * block.counters[COUNTER.tick_steps] * step
     columns = {
         ACTUATOR.area_1: "area_1",
@@ -187,30 +187,30 @@ def _fill_links(block: PlantArrays, table: TableSettings, truth: PlantTruth, ste
         ACTUATOR.opening_rate: "opening_rate",
         ACTUATOR.overlap: "overlap",
     }
-    for row, link, actuator in zip(block.actuators, table.links, true_actuators(table, truth), strict=True):
-        row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = link.table_joint
-        row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = link.base_joint
-        row[ACTUATOR.neutral_length] = link.neutral_length
-        row[ACTUATOR.stroke] = link.stroke
+    for row, actuator, true in zip(block.actuators, table.links, true_actuators(table, truth), strict=True):
+        row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = actuator.table_joint
+        row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
+        row[ACTUATOR.neutral_length] = actuator.neutral_length
+        row[ACTUATOR.stroke] = actuator.stroke
         for column, key in columns.items():
-            row[column] = actuator[key]
+            row[column] = true[key]
         row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
         row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
         row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
         row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            actuator["rated_flow"], table.valve.rated_pressure_drop, actuator["saturation"]
+            true["rated_flow"], table.valve.rated_pressure_drop, true["saturation"]
         )
         # The trapezoidal rule of the spool's second-order lag over one step.
-        omega = 2.0 * math.pi * actuator["natural_frequency"]
-        damped = step * actuator["damping_ratio"] * omega
+        omega = 2.0 * math.pi * true["natural_frequency"]
+        damped = step * true["damping_ratio"] * omega
         square = 0.25 * (step * omega) ** 2
         row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
         row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
-        if not actuator["delay"] <= longest_delay:
+        if not true["delay"] <= longest_delay:
             raise SettingsError(
-                [f"{link.name}: valve delay {actuator['delay']:g} s exceeds {longest_delay:g} s"]
+                [f"{actuator.name}: valve delay {true['delay']:g} s exceeds {longest_delay:g} s"]
             )
-        row[ACTUATOR.valve_delay] = actuator["delay"] / step
+        row[ACTUATOR.valve_delay] = true["delay"] / step
 
 
 def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
@@ -319,18 +319,18 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation
     )
-    for row, link in zip(block.nominal, table.links, strict=True):
-        row[NOMINAL.neutral_length] = link.neutral_length
-        row[NOMINAL.stroke] = link.stroke
+    for row, actuator in zip(block.nominal, table.links, strict=True):
+        row[NOMINAL.neutral_length] = actuator.neutral_length
+        row[NOMINAL.stroke] = actuator.stroke
         row[NOMINAL.area_1] = area_1
         row[NOMINAL.area_2] = area_2
         row[NOMINAL.gain] = gain / math.sqrt(area_1**3 + area_2**3)
         row[NOMINAL.saturation] = saturation
-        middle = table.actuator.dead_length + link.stroke
+        middle = table.actuator.dead_length + actuator.stroke
         row[NOMINAL.stiffness] = table.actuator.bulk_modulus * (area_1 + area_2) / middle
         row[NOMINAL.leak_speed] = table.actuator.leakage / (0.5 * (area_1 + area_2)) ** 2
-        height = table.neutral_position[2] + link.table_joint[2] - link.base_joint[2]
-        share = height / link.neutral_length
+        height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
+        share = height / actuator.neutral_length
         row[NOMINAL.descent] = share if share > 0.1 else 0.0
 
 
@@ -361,15 +361,15 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     calibration = block.calibration
     calibration[:, CALIBRATION.factor] = 1.0
     stated = {actuator.link: actuator for actuator in truth.actuators}
-    for i, link in enumerate(table.links):
-        own = stated.get(link.name)
+    for i, actuator in enumerate(table.links):
+        own = stated.get(actuator.name)
         scale = own.transducer_scale if own is not None else 1.0
         offset = own.transducer_offset if own is not None else 0.0
         calibration[i, : CALIBRATION.drift] = (
-            link.transducer.scale * scale,
-            link.transducer.scale * offset + link.transducer.offset,
+            actuator.transducer.scale * scale,
+            actuator.transducer.scale * offset + actuator.transducer.offset,
         )
-        for chamber, transducer in enumerate(link.pressure_transducers):
+        for chamber, transducer in enumerate(actuator.pressure_transducers):
             calibration[n + 2 * i + chamber, : CALIBRATION.drift] = transducer.scale, transducer.offset
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position

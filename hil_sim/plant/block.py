@@ -337,12 +337,12 @@ class PlantArrays(NamedTuple):
     counters: IntArray
 
 
-def plant_arrays(links: int, supports: int, accelerometers: int) -> PlantArrays:
+def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArrays:
     """Return the arrays of a plant of this size, all zero."""
-    channels = 4 * links + 7 + accelerometers
+    channels = 4 * actuators + 7 + accelerometers
     return PlantArrays(
-        actuators=np.zeros((links, size_of(ACTUATOR))),
-        actuator_states=np.zeros((links, size_of(ACTUATOR_STATE))),
+        actuators=np.zeros((actuators, size_of(ACTUATOR))),
+        actuator_states=np.zeros((actuators, size_of(ACTUATOR_STATE))),
         body=np.zeros(size_of(BODY)),
         body_state=np.zeros(size_of(BODY_STATE)),
         supports=np.zeros((supports, size_of(SUPPORT))),
@@ -350,18 +350,18 @@ def plant_arrays(links: int, supports: int, accelerometers: int) -> PlantArrays:
         supply_state=np.zeros(size_of(SUPPLY_STATE)),
         drive=np.zeros(size_of(DRIVE)),
         drive_state=np.zeros(size_of(DRIVE_STATE)),
-        nominal=np.zeros((links, size_of(NOMINAL))),
-        axes=np.zeros((links, size_of(AXIS))),
+        nominal=np.zeros((actuators, size_of(NOMINAL))),
+        axes=np.zeros((actuators, size_of(AXIS))),
         sensors=np.zeros(size_of(SENSOR)),
         accelerometers=np.zeros((accelerometers, size_of(ACCELEROMETER))),
         calibration=np.zeros((channels, size_of(CALIBRATION))),
-        history=np.zeros((HISTORY_ROWS, 4 * links + BODY_HISTORY)),
-        valve_history=np.zeros((VALVE_ROWS, links)),
-        drive_measured=np.zeros(3 * links),
-        valve_commands=np.zeros(links),
-        unit_vectors=np.zeros((links, 6)),
-        command=np.zeros(5 * links + 6),
+        history=np.zeros((HISTORY_ROWS, 4 * actuators + BODY_HISTORY)),
+        valve_history=np.zeros((VALVE_ROWS, actuators)),
+        drive_measured=np.zeros(3 * actuators),
+        valve_commands=np.zeros(actuators),
+        unit_vectors=np.zeros((actuators, 6)),
+        command=np.zeros(5 * actuators + 6),
         measured=np.zeros(channels),
-        truth=np.zeros(18 + links),
+        truth=np.zeros(18 + actuators),
         counters=np.zeros(size_of(COUNTER), dtype=np.int64),
     )

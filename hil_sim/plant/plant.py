@@ -70,11 +70,11 @@ class Plant:
         self.name = f"{table.name}, {truth.name}"
         self.period_ns = period_ns
         self.boot_id = secrets.randbits(62)
-        links = len(table.links)
-        self.sample_layout = sample_layout(links, len(table.sensors.accelerometers))
-        self.command_layout = command_layout(links)
+        actuators = len(table.links)
+        self.sample_layout = sample_layout(actuators, len(table.sensors.accelerometers))
+        self.command_layout = command_layout(actuators)
         self.command_sequence = -1
-        self._links = links
+        self._actuators = actuators
         self._block = assemble(table, truth, 1e-9 * period_ns, seed)
         self._counters = self._block.counters
         self._neutral: FloatArray = np.array(table.neutral_position)
@@ -158,7 +158,7 @@ class Plant:
     def inject(self, fault: Fault) -> None:
         """Schedule a fault; raise UsageError for a channel or link that the plant does not have."""
         sensor = fault.sensor
-        count = len(self.channels(sensor[0])) if sensor is not None else self._links
+        count = len(self.channels(sensor[0])) if sensor is not None else self._actuators
         if kind_of(fault.name).channels and not 0 <= fault.channel < count:
             raise UsageError(f"fault {fault.name}: no channel {fault.channel + 1}, there are {count}")
         self._scheduled.append(fault)
@@ -294,12 +294,12 @@ class Plant:
         else:
             self._broken[index] = kind == "missing"
 
-    def _stick_valve(self, link: int, opening: float) -> None:
+    def _stick_valve(self, actuator: int, opening: float) -> None:
         """Take the spool's law away, so that it stays where it is or is put."""
-        self._block.actuators[link, _SPOOL_LAW] = 0.0
-        self._block.actuator_states[link, ACTUATOR_STATE.spool_rate] = 0.0
+        self._block.actuators[actuator, _SPOOL_LAW] = 0.0
+        self._block.actuator_states[actuator, ACTUATOR_STATE.spool_rate] = 0.0
         if math.isfinite(opening):
-            self._block.actuator_states[link, ACTUATOR_STATE.spool] = opening
+            self._block.actuator_states[actuator, ACTUATOR_STATE.spool] = opening
 
     def _clear_faults(self) -> None:
         self._block.calibration[:] = self._healthy

@@ -71,13 +71,13 @@ def rounded(value: float, resolution: float) -> float:
 @fused_kernel
 def record(plant: PlantArrays, row: int) -> None:
     """Write what the sensors would see at this instant into ``row`` of the history, free of noise."""
-    history, links, body = plant.history, plant.actuator_states, plant.body_state
-    n = links.shape[0]
+    history, states, body = plant.history, plant.actuator_states, plant.body_state
+    n = states.shape[0]
     for i in range(n):
-        history[row, i] = links[i, ACTUATOR_STATE.length]
-        history[row, n + 2 * i] = links[i, ACTUATOR_STATE.pressure_1]
-        history[row, n + 2 * i + 1] = links[i, ACTUATOR_STATE.pressure_2]
-        history[row, 3 * n + i] = links[i, ACTUATOR_STATE.spool]
+        history[row, i] = states[i, ACTUATOR_STATE.length]
+        history[row, n + 2 * i] = states[i, ACTUATOR_STATE.pressure_1]
+        history[row, n + 2 * i + 1] = states[i, ACTUATOR_STATE.pressure_2]
+        history[row, 3 * n + i] = states[i, ACTUATOR_STATE.spool]
     start = 4 * n
     _, _, _, _, _, _, r31, r32, r33 = rotation(body)
     gravity = plant.body[BODY.gravity]

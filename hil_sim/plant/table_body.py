@@ -199,11 +199,11 @@ def add_sprung(plant: PlantArrays, half: float, wrench: Wrench) -> Wrench:
 @fused_kernel
 def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -> Wrench:
     """Advance valves and oil by one ``step`` (s) and return ``wrench`` with the actuators' added."""
-    links, parameters, unit_vectors = plant.actuator_states, plant.actuators, plant.unit_vectors
+    states, parameters, unit_vectors = plant.actuator_states, plant.actuators, plant.unit_vectors
     fx, fy, fz, mx, my, mz = wrench
     drawn = 0.0
     returned = 0.0
-    for i in range(links.shape[0]):
+    for i in range(states.shape[0]):
         dx = m.px - parameters[i, ACTUATOR.base_joint]
         dy = m.py - parameters[i, ACTUATOR.base_joint + 1]
         dz = m.pz - parameters[i, ACTUATOR.base_joint + 2]
@@ -226,14 +226,14 @@ def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -
         taken, given = move_oil(plant, i, length, rate, opening, step)
         drawn += taken
         returned += given
-        force = links[i, ACTUATOR_STATE.force]
+        force = states[i, ACTUATOR_STATE.force]
         fx += force * ex
         fy += force * ey
         fz += force * ez
         mx += force * tx
         my += force * ty
         mz += force * tz
-        links[i, ACTUATOR_STATE.length] = length
+        states[i, ACTUATOR_STATE.length] = length
         unit_vectors[i, 0] = ex
         unit_vectors[i, 1] = ey
         unit_vectors[i, 2] = ez

@@ -137,7 +137,7 @@ class Numbers:
 
     def __init__(self, frame: Frame, geometry: Geometry, table: TableSettings, bounds: Bounds) -> None:
         limits = table.limits
-        n = geometry.links
+        n = geometry.actuators
         acceleration = limits.acceleration if bounds.acceleration is None else bounds.acceleration
         jerk: float | None = getattr(limits, "jerk", None) if bounds.jerk is None else bounds.jerk
         command, reference, pose = (frame.index[name] for name in ("command.lengths", "reference", "pose"))

@@ -81,7 +81,7 @@ class Operator:
         elif verb is Verb.LEVEL:
             given = [random.choice((1.0, random.uniform(0.0, 1.2)))]
         elif verb is Verb.JOG:
-            link = random.random() < 0.5
+            actuator = random.random() < 0.5
             amount = random.uniform(-1.0, 1.0) * random.choice((1e-4, 1e-3, 1e-2))
-            given = [float(link), float(random.randrange(7 if link else 6)), amount]
+            given = [float(actuator), float(random.randrange(7 if actuator else 6)), amount]
         return (*given, *(0.0,) * (ARGUMENTS - len(given)))

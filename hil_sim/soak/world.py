@@ -78,7 +78,7 @@ class World:
         self.period_ns = daemon.period_ns
         self.now_ns = 0
         self.trouble = Trouble()
-        self.truth: FloatArray = np.zeros(18 + geometry.links)
+        self.truth: FloatArray = np.zeros(18 + geometry.actuators)
         """True pose, rates, accelerations (6 each) and forces (n) at the sample's instant."""
         self.events: list[dict[str, object]] = []
         """What the supervisor reported in the last cycle."""

@@ -79,9 +79,9 @@ def run_forward(arguments: argparse.Namespace) -> int:
 
     geometry = _geometry(arguments.table)
     solver = _solver(geometry, arguments.method)
-    columns = _length_columns(geometry.links)
+    columns = _length_columns(geometry.actuators)
     solutions = []
-    for lengths in _rows(arguments, columns, ["length"] * geometry.links, geometry.links):
+    for lengths in _rows(arguments, columns, ["length"] * geometry.actuators, geometry.actuators):
         solution = solver.solve(lengths)
         if solution.pose is not None and arguments.point == "T":
             pose = pose_at_point(solution.pose, geometry.control_point)
@@ -128,12 +128,12 @@ def run_inverse(arguments: argparse.Namespace) -> int:
     table: list[list[float | int | None]] = [list(row) for row in lengths.tolist()]
     documents = [{"lengths_m": row} for row in lengths.tolist()]
     document = documents if arguments.source else documents[0]
-    _deliver(arguments, _length_columns(geometry.links), table, document)
+    _deliver(arguments, _length_columns(geometry.actuators), table, document)
     if not (arguments.source or arguments.json or arguments.target):
-        for link, length in enumerate(lengths[0]):
-            beyond = not geometry.shortest_lengths[link] <= length <= geometry.longest_lengths[link]
+        for actuator, length in enumerate(lengths[0]):
+            beyond = not geometry.shortest_lengths[actuator] <= length <= geometry.longest_lengths[actuator]
             note = "  beyond the stroke" if beyond else ""
-            print(f"link {link + 1}  {length * 1e3:12.6f} mm{note}")
+            print(f"link {actuator + 1}  {length * 1e3:12.6f} mm{note}")
     return 0
 
 
@@ -160,8 +160,8 @@ def _solver(geometry: Geometry, method: str) -> ForwardSolver:
         raise KinematicsError(f"{error}; use --method newton") from error
 
 
-def _length_columns(links: int) -> tuple[str, ...]:
-    return tuple(f"length_{link + 1}_m" for link in range(links))
+def _length_columns(actuators: int) -> tuple[str, ...]:
+    return tuple(f"length_{actuator + 1}_m" for actuator in range(actuators))
 
 
 def _rows(

@@ -20,7 +20,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
-from mastd.settings.table.identified import IdentifiedLink, IdentifiedSettings
+from mastd.settings.table.identified import IdentifiedActuator, IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
 
@@ -64,11 +64,11 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
     Raises SettingsError if the identified links are not those of the table.
     """
-    rows = np.array([_nominal(table, link.neutral_length, link.stroke) for link in table.links])
+    rows = np.array([_nominal(table, actuator.neutral_length, actuator.stroke) for actuator in table.links])
     if identified is None:
         return rows
-    found = {link.link: link for link in identified.links}
-    names = [link.name for link in table.links]
+    found = {actuator.link: actuator for actuator in identified.links}
+    names = [actuator.name for actuator in table.links]
     if identified.table != table.name:
         what = f"was identified on {identified.table!r}, this is {table.name!r}: identify this table"
         raise SettingsError([f"{identified.name}: {what}"])
@@ -84,8 +84,8 @@ def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = N
     """Return the delay in s of each link's valve, beside its lag."""
     if identified is None:
         return [table.valve.delay] * len(table.links)
-    found = {link.link: link.valve_delay.value for link in identified.links}
-    return [found[link.name] for link in table.links]
+    found = {actuator.link: actuator.valve_delay.value for actuator in identified.links}
+    return [found[actuator.name] for actuator in table.links]
 
 
 def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list[float]:
@@ -112,7 +112,7 @@ def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list
     ]
 
 
-def _apply(row: FloatArray, found: IdentifiedLink) -> None:
+def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
     breakaway = row[ACTUATOR.breakaway] / row[ACTUATOR.coulomb] if row[ACTUATOR.coulomb] > 0.0 else 1.0
     row[ACTUATOR.gain] *= found.valve_gain.value
     row[ACTUATOR.overlap] = found.valve_overlap.value
@@ -132,7 +132,7 @@ def oil_spring(row: FloatArray, length: float) -> float:
 
 
 @fused_kernel
-def seal_friction(row: FloatArray, bristles: FloatArray, link: int, rate: float, step: float) -> float:
+def seal_friction(row: FloatArray, bristles: FloatArray, actuator: int, rate: float, step: float) -> float:
     """Advance the seal's bristle of ``link`` over ``step`` s at ``rate`` m/s; return the force in N.
 
     It has the sign of the rate: what the oil must push in addition. The bristle is advanced implicitly, so
@@ -143,9 +143,9 @@ def seal_friction(row: FloatArray, bristles: FloatArray, link: int, rate: float,
         return float(viscous)
     ratio = rate / row[ACTUATOR.stribeck_speed]
     level = row[ACTUATOR.coulomb] + (row[ACTUATOR.breakaway] - row[ACTUATOR.coulomb]) / (1.0 + ratio * ratio)
-    before = bristles[link]
+    before = bristles[actuator]
     after = (before + step * rate) / (1.0 + step * row[ACTUATOR.bristle_stiffness] * abs(rate) / level)
-    bristles[link] = after
+    bristles[actuator] = after
     deflecting = row[ACTUATOR.bristle_damping] * (after - before) / step
     return float(row[ACTUATOR.bristle_stiffness] * after + deflecting + viscous)
 

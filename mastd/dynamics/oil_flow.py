@@ -94,9 +94,9 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
 
 def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
     """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
-    jacobian = np.empty((geometry.links, 6))
+    jacobian = np.empty((geometry.actuators, 6))
     geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
-    springs = np.array([oil_stiffness(table.actuator, link.stroke, 0.0) for link in table.links])
+    springs = np.array([oil_stiffness(table.actuator, actuator.stroke, 0.0) for actuator in table.links])
     stiffness = jacobian.T @ (springs[:, None] * jacobian)
     squares = np.linalg.eigvals(np.linalg.solve(model.mass_matrix, stiffness))
     return np.sort(np.sqrt(np.real(squares))) / (2.0 * np.pi)

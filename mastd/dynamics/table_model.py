@@ -139,16 +139,16 @@ def wrench(
 
 
 @fused_kernel
-def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, forces: FloatArray) -> None:
+def actuator_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, forces: FloatArray) -> None:
     """Write the forces (n,) of least norm with Jᵀ F = ``wanted`` (6,), by Cholesky's factors of JᵀJ.
 
     ``jacobian`` (n, 6); ``work`` (7, 6) is scratch. At a singular pose the forces are not finite.
     """
-    links = jacobian.shape[0]
+    actuators = jacobian.shape[0]
     for i in range(6):
         for j in range(i + 1):
             total = 0.0
-            for k in range(links):
+            for k in range(actuators):
                 total += jacobian[k, i] * jacobian[k, j]
             for k in range(j):
                 total -= work[i, k] * work[j, k]
@@ -166,7 +166,7 @@ def leg_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, force
         for k in range(i + 1, 6):
             total -= work[k, i] * work[6, k]
         work[6, i] = total / work[i, i]
-    for k in range(links):
+    for k in range(actuators):
         total = 0.0
         for i in range(6):
             total += jacobian[k, i] * work[6, i]
@@ -206,7 +206,7 @@ def force_reference(
 
     ``model``: ``TableModel.values``; ``work`` (n + WORK_ROWS, 6) is scratch.
     """
-    links = legs.table_joints.shape[0]
-    geometric_jacobian(legs, pose, work[:links])
-    wrench(model, pose, rates, accelerations, work[links])
-    leg_forces(work[:links], work[links], work[links + 1 :], forces)
+    actuators = legs.table_joints.shape[0]
+    geometric_jacobian(legs, pose, work[:actuators])
+    wrench(model, pose, rates, accelerations, work[actuators])
+    actuator_forces(work[:actuators], work[actuators], work[actuators + 1 :], forces)

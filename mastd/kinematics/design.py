@@ -18,7 +18,7 @@ _RANK_TOLERANCE = 1e-9
 
 def neutral_jacobian(geometry: Geometry) -> FloatArray:
     """Return Jᵀ (n, 6) of pose 0, eqs. (19)–(20); both sets of rates agree there."""
-    jacobian = np.empty((geometry.links, DEGREES_OF_FREEDOM))
+    jacobian = np.empty((geometry.actuators, DEGREES_OF_FREEDOM))
     geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
     return jacobian
 

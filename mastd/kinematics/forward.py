@@ -88,8 +88,10 @@ def checked(
 ) -> tuple[FloatArray, FloatArray]:
     """Return ``lengths`` as kernels take them, and the pose to start from; raise for another number."""
     measured = np.ascontiguousarray(lengths, dtype=np.float64)
-    if measured.shape != (geometry.links,):
-        raise KinematicsError(f"lengths have shape {measured.shape}, the geometry has {geometry.links} links")
+    if measured.shape != (geometry.actuators,):
+        raise KinematicsError(
+            f"lengths have shape {measured.shape}, the geometry has {geometry.actuators} links"
+        )
     pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
     return measured, pose
 

@@ -50,13 +50,13 @@ class Geometry:
     control_point: FloatArray
 
     def __post_init__(self) -> None:
-        links = np.asarray(self.table_joints).shape[0] if np.ndim(self.table_joints) else 0
+        actuators = np.asarray(self.table_joints).shape[0] if np.ndim(self.table_joints) else 0
         shapes = {
-            "table_joints": (links, 3),
-            "base_joints": (links, 3),
+            "table_joints": (actuators, 3),
+            "base_joints": (actuators, 3),
             "neutral_position": (3,),
-            "neutral_lengths": (links,),
-            "strokes": (links,),
+            "neutral_lengths": (actuators,),
+            "strokes": (actuators,),
             "control_point": (3,),
         }
         for name, shape in shapes.items():
@@ -67,9 +67,9 @@ class Geometry:
                 raise KinematicsError(f"geometry: {name} holds a number that is not finite")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        if links < DEGREES_OF_FREEDOM:
+        if actuators < DEGREES_OF_FREEDOM:
             raise KinematicsError(
-                f"geometry: {links} actuators cannot hold a table with six degrees of freedom, minimum 6"
+                f"geometry: {actuators} actuators cannot hold a table with six degrees of freedom, minimum 6"
             )
         if not np.all(self.strokes > 0.0):
             raise KinematicsError("geometry: every stroke must be greater than 0 m")
@@ -80,16 +80,16 @@ class Geometry:
     def from_settings(cls, table: TableSettings) -> Geometry:
         """Take the geometry out of the table's settings."""
         return cls(
-            table_joints=np.array([link.table_joint for link in table.links]),
-            base_joints=np.array([link.base_joint for link in table.links]),
+            table_joints=np.array([actuator.table_joint for actuator in table.links]),
+            base_joints=np.array([actuator.base_joint for actuator in table.links]),
             neutral_position=np.array(table.neutral_position),
-            neutral_lengths=np.array([link.neutral_length for link in table.links]),
-            strokes=np.array([link.stroke for link in table.links]),
+            neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
+            strokes=np.array([actuator.stroke for actuator in table.links]),
             control_point=np.array(table.control_point),
         )
 
     @property
-    def links(self) -> int:
+    def actuators(self) -> int:
         """Number of actuators n."""
         return int(self.table_joints.shape[0])
 

@@ -23,7 +23,7 @@ def centre_at(legs: Legs, pose: FloatArray) -> Three:
 
 
 @fused_kernel
-def leg_vector(legs: Legs, i: int, c: Three, r: Nine) -> Three:
+def actuator_vector(legs: Legs, i: int, c: Three, r: Nine) -> Three:
     """Return the vector l = c − b + R p of actuator ``i`` from base to table joint in B, m; eq. (3)."""
     base, px, py, pz = (
         legs.base_joints,
@@ -50,17 +50,17 @@ def arm(legs: Legs, i: int, r: Nine) -> Three:
 
 
 @fused_kernel
-def link_lengths(legs: Legs, pose: FloatArray, lengths: FloatArray) -> None:
+def actuator_lengths(legs: Legs, pose: FloatArray, lengths: FloatArray) -> None:
     """Write the length of each actuator at ``pose`` (6,) into ``lengths`` (n,), m; eqs. (3)–(4)."""
     r = rotation(pose[3], pose[4], pose[5])
     c = centre_at(legs, pose)
     for i in range(legs.table_joints.shape[0]):
-        x, y, z = leg_vector(legs, i, c, r)
+        x, y, z = actuator_vector(legs, i, c, r)
         lengths[i] = math.sqrt(x * x + y * y + z * z)
 
 
 @fused_kernel
-def link_motion(
+def actuator_motion(
     legs: Legs,
     pose: FloatArray,
     rates: FloatArray,
@@ -106,7 +106,7 @@ def link_motion(
 
 
 @fused_kernel
-def link_lengths_batch(legs: Legs, poses: FloatArray, lengths: FloatArray) -> None:
+def actuator_lengths_batch(legs: Legs, poses: FloatArray, lengths: FloatArray) -> None:
     """Write ``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
     for row in range(poses.shape[0]):
-        link_lengths(legs, poses[row], lengths[row])
+        actuator_lengths(legs, poses[row], lengths[row])

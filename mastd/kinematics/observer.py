@@ -23,7 +23,7 @@ from typing import NamedTuple
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import centre_at, leg_vector
+from mastd.kinematics.inverse import actuator_vector, centre_at
 from mastd.kinematics.rotation import rotation
 
 Six = tuple[float, float, float, float, float, float]
@@ -51,7 +51,7 @@ def output_error(legs: Legs, gain: FloatArray, lengths: FloatArray, at: Six) -> 
     c = (neutral[0] + at[0], neutral[1] + at[1], neutral[2] + at[2])
     residual = d0 = d1 = d2 = d3 = d4 = d5 = 0.0
     for i in range(legs.table_joints.shape[0]):
-        x, y, z = leg_vector(legs, i, c, r)
+        x, y, z = actuator_vector(legs, i, c, r)
         error = lengths[i] - math.sqrt(x * x + y * y + z * z)
         residual += abs(error)
         d0 += gain[0, i] * error
@@ -131,7 +131,7 @@ def null_residual(
     c = centre_at(legs, pose)
     redundancy[:] = 0.0
     for i in range(legs.table_joints.shape[0]):
-        x, y, z = leg_vector(legs, i, c, r)
+        x, y, z = actuator_vector(legs, i, c, r)
         error = math.sqrt(x * x + y * y + z * z) - lengths[i]
         for k in range(redundancy.shape[0]):
             redundancy[k] += null_vectors[k, i] * error

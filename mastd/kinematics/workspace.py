@@ -11,7 +11,7 @@ import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
-from mastd.kinematics.inverse import link_lengths_batch
+from mastd.kinematics.inverse import actuator_lengths_batch
 from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_batch
 from mastd.kinematics.observer import SolveLimits, observe
 
@@ -25,15 +25,15 @@ _MAX_COMBINATIONS = 210
 def lengths_at(geometry: Geometry, poses: FloatArray) -> FloatArray:
     """Return the lengths (m, n) at poses (m, 6)."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
-    lengths = np.empty((rows.shape[0], geometry.links))
-    link_lengths_batch(geometry.legs, rows, lengths)
+    lengths = np.empty((rows.shape[0], geometry.actuators))
+    actuator_lengths_batch(geometry.legs, rows, lengths)
     return lengths
 
 
 def jacobians_at(geometry: Geometry, poses: FloatArray, *, euler_rates: bool = False) -> FloatArray:
     """Return Jᵀ (m, n, 6) at poses (m, 6): geometric, or of Euler rates."""
     rows = np.ascontiguousarray(np.atleast_2d(poses), dtype=np.float64)
-    jacobians = np.empty((rows.shape[0], geometry.links, DEGREES_OF_FREEDOM))
+    jacobians = np.empty((rows.shape[0], geometry.actuators, DEGREES_OF_FREEDOM))
     evaluate = euler_jacobian_batch if euler_rates else geometric_jacobian_batch
     evaluate(geometry.legs, rows, jacobians)
     return jacobians
@@ -55,7 +55,7 @@ def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
     jacobian = jacobians_at(geometry, np.zeros((1, 6)))[0]
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=6)))
     corners = [np.zeros((1, 6))]
-    combinations = list(itertools.combinations(range(geometry.links), 6))
+    combinations = list(itertools.combinations(range(geometry.actuators), 6))
     stride = -(-len(combinations) // _MAX_COMBINATIONS)
     for chosen in combinations[::stride]:
         rows = jacobian[list(chosen)]

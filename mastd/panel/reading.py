@@ -60,7 +60,7 @@ def time_words(seconds: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class LinkReading:
+class ActuatorReading:
     """One link: lengths in m, force in N, pressures in Pa; None for what is not known."""
 
     name: str
@@ -92,19 +92,19 @@ class LinkReading:
         return 1.0 - abs(self.force) / self.maximum_force
 
 
-def links(status: Told, description: Told) -> list[LinkReading]:
+def actuators(status: Told, description: Told) -> list[ActuatorReading]:
     """Return all links of the table."""
     found = max(len(entries(status, "lengths_m")), len(entries(description, "links")))
     return [
-        LinkReading(
-            text(description, "links", link, "name"),
-            number(status, "lengths_m", link),
-            number(description, "links", link, "neutral_length_m"),
-            number(description, "links", link, "stroke_m"),
-            number(status, "following_peak_m", link),
-            (number(status, "pressures_pa", link, 0), number(status, "pressures_pa", link, 1)),
-            number(status, "forces_n", link),
+        ActuatorReading(
+            text(description, "links", actuator, "name"),
+            number(status, "lengths_m", actuator),
+            number(description, "links", actuator, "neutral_length_m"),
+            number(description, "links", actuator, "stroke_m"),
+            number(status, "following_peak_m", actuator),
+            (number(status, "pressures_pa", actuator, 0), number(status, "pressures_pa", actuator, 1)),
+            number(status, "forces_n", actuator),
             number(description, "maximum_force_n"),
         )
-        for link in range(found)
+        for actuator in range(found)
     ]

@@ -8,9 +8,9 @@ from typing import Final
 
 from rich.text import Text
 
+from mastd.panel.actuator_rows import actuator_rows
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S
 from mastd.panel.lines import BAD, CARE, QUIET, fitted, paragraph
-from mastd.panel.link_rows import link_rows
 from mastd.panel.reading import text
 from mastd.panel.sections import (
     Lines,
@@ -44,7 +44,7 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Display], list[Lines]], int], ...]]
     (title, 20),
     (state, ALWAYS),
     (trouble, ALWAYS),
-    (link_rows, 90),
+    (actuator_rows, 90),
     (forces, 80),
     (pose, 50),
     (cycle, 60),

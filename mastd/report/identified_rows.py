@@ -9,7 +9,7 @@ from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
-_LINK_QUANTITIES = (
+_ACTUATOR_QUANTITIES = (
     ("valve_gain", "valve gain", 1.0, ""),
     ("valve_delay", "valve delay", 1e3, "ms"),
     ("valve_overlap", "valve overlap", 1e2, "%"),
@@ -53,10 +53,10 @@ def rows_of(
     found: IdentifiedSettings, table: TableSettings, nominal: NoPayload | RigidPayload
 ) -> tuple[Row, ...]:
     """Return every value in the order of the file, quantity by quantity."""
-    return (*_link_rows(found, table), *_payload_rows(found, nominal))
+    return (*_actuator_rows(found, table), *_payload_rows(found, nominal))
 
 
-def _link_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[Row]:
+def _actuator_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[Row]:
     friction = table.actuator.friction
     nominal = {
         "valve_gain": 1.0,
@@ -66,12 +66,12 @@ def _link_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[Row]
         "coulomb": friction.coulomb,
         "viscous": friction.viscous,
     }
-    for key, words, factor, unit in _LINK_QUANTITIES:
-        for number, link in enumerate(found.links, start=1):
-            estimate = getattr(link, key)
+    for key, words, factor, unit in _ACTUATOR_QUANTITIES:
+        for number, actuator in enumerate(found.links, start=1):
+            estimate = getattr(actuator, key)
             yield Row(
                 words,
-                f"{number} {link.link}",
+                f"{number} {actuator.link}",
                 factor * nominal[key],
                 factor * estimate.value,
                 factor * estimate.uncertainty,

@@ -134,8 +134,8 @@ class Guard:
         for code, delay in _delays(guard).items():
             delays[code] = round(delay / period)
         self.model = GuardModel(
-            neutral_lengths=np.array([link.neutral_length for link in table.links]),
-            strokes=np.array([link.stroke for link in table.links]),
+            neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
+            strokes=np.array([actuator.stroke for actuator in table.links]),
             limits=_limits(table, guard),
             scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),

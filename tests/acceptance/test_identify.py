@@ -54,8 +54,8 @@ def hidden_truth(path: Path, table: TableSettings, seed: int) -> Path:
     """Write a plant's truth: all hydraulics off by up to a tenth, delays by a quarter, another payload."""
     chance = np.random.default_rng(seed)
     actuators = "".join(
-        f"  - {{link: {link.name}, delay: {chance.uniform(0.75, 1.25):.4f} ms, overlap: 0.5 %}}\n"
-        for link in table.links
+        f"  - {{link: {actuator.name}, delay: {chance.uniform(0.75, 1.25):.4f} ms, overlap: 0.5 %}}\n"
+        for actuator in table.links
     )
     mass, high, *inertia = chance.uniform(0.9, 1.1, 5) * [12.0, 2.0, 10.25, 40.0, 42.25]
     along, across = chance.uniform(-0.1, 0.1, 2)
@@ -74,17 +74,17 @@ def compared(
 ) -> Iterator[tuple[str, float, float, float]]:
     """Give name, error, uncertainty and scale of every value found."""
     truth = load(truth_path, PlantTruth)
-    for link, actuator in zip(found.links, true_actuators(table, truth), strict=True):
+    for actuator, true in zip(found.links, true_actuators(table, truth), strict=True):
         # A slower spool counts as delay.
-        lag = actuator["damping_ratio"] / actuator["natural_frequency"]
+        lag = true["damping_ratio"] / true["natural_frequency"]
         nominal_lag = table.valve.damping_ratio / table.valve.natural_frequency
         for name, estimate, value, scale in (
-            ("gain", link.valve_gain, actuator["rated_flow"] / table.valve.rated_flow, 1.0),
-            ("delay", link.valve_delay, actuator["delay"] + (lag - nominal_lag) / math.pi, 1.0),
-            ("overlap", link.valve_overlap, actuator["overlap"], 1.0),
-            ("bulk modulus", link.bulk_modulus, actuator["bulk_modulus"], actuator["bulk_modulus"]),
-            ("coulomb", link.coulomb, actuator["coulomb"], actuator["coulomb"]),
-            ("viscous", link.viscous, actuator["viscous"], actuator["viscous"]),
+            ("gain", actuator.valve_gain, true["rated_flow"] / table.valve.rated_flow, 1.0),
+            ("delay", actuator.valve_delay, true["delay"] + (lag - nominal_lag) / math.pi, 1.0),
+            ("overlap", actuator.valve_overlap, true["overlap"], 1.0),
+            ("bulk modulus", actuator.bulk_modulus, true["bulk_modulus"], true["bulk_modulus"]),
+            ("coulomb", actuator.coulomb, true["coulomb"], true["coulomb"]),
+            ("viscous", actuator.viscous, true["viscous"], true["viscous"]),
         ):
             yield name, (estimate.value - value) / scale, estimate.uncertainty / scale, scale
     body, real = found.payload, truth.payload

@@ -90,17 +90,17 @@ def stated_delay(plan: Plan, code: Code) -> str:
 def had_stood(plan: Plan, record: Run, code: Code, row: int) -> str:
     """Return for how long the record itself shows the limit passed when the fault was found, where it can."""
     table, limits = plan.table, plan.table.limits
-    columns, links = record.columns, range(1, len(table.links) + 1)
+    columns, actuators = record.columns, range(1, len(table.links) + 1)
     if code is Code.INTERNAL_FORCE:
         beyond = np.abs(columns["internal_force"]) > limits.internal_force
     elif code is Code.REDUNDANCY:
         beyond = np.abs(columns["redundancy_residual"]) > limits.redundancy_residual
     elif code is Code.FORCE:
-        greatest = np.max([np.abs(columns[f"force.{k}"]) for k in links], axis=0)
+        greatest = np.max([np.abs(columns[f"force.{k}"]) for k in actuators], axis=0)
         beyond = greatest > limits.force_share * table.actuator.maximum_force
     elif code is Code.FOLLOWING_ERROR:
         # A sample answers the command of the frame before it.
-        errors = [columns[f"length.{k}"][1:] - columns[f"command.length.{k}"][:-1] for k in links]
+        errors = [columns[f"length.{k}"][1:] - columns[f"command.length.{k}"][:-1] for k in actuators]
         beyond = np.concatenate(([False], np.max(np.abs(errors), axis=0) > limits.following_error.minimum))
     else:
         return ""

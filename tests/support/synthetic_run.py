@@ -24,9 +24,9 @@ NAMES = [
     *("cycle", "step", "missed", "state", "fault", "late", "compute", "internal_force", "profile_time"),
     *(f"{quantity}.{axis}" for quantity in ("reference", "pose") for axis in AXES),
     *(
-        f"{quantity}.{link}"
+        f"{quantity}.{actuator}"
         for quantity in ("force", "length", *(f"command.{field}" for field in COMMAND_FIELDS))
-        for link in range(1, 8)
+        for actuator in range(1, 8)
     ),
 ]
 TABLE = {
@@ -91,11 +91,11 @@ def synthetic(duration: float = 8.0) -> Synthetic:
         run.column(f"pose.{axis}")[:] = GAIN * motion(axis, time - LAG, duration)
     heave = run.column("pose.heave").copy()
     run.column("pose.sway")[:] = SIDEWAYS * heave
-    for link in range(1, 8):
-        run.column(f"command.length.{link}")[:] = 1.2 + run.column("reference.heave") + 1e-3 * link
-        run.column(f"command.force.{link}")[:] = 1e3 * link
-        run.column(f"length.{link}")[:] = 1.2 + heave * (1.0 + 0.05 * link)
-        run.column(f"force.{link}")[:] = 4e6 * heave
+    for actuator in range(1, 8):
+        run.column(f"command.length.{actuator}")[:] = 1.2 + run.column("reference.heave") + 1e-3 * actuator
+        run.column(f"command.force.{actuator}")[:] = 1e3 * actuator
+        run.column(f"length.{actuator}")[:] = 1.2 + heave * (1.0 + 0.05 * actuator)
+        run.column(f"force.{actuator}")[:] = 4e6 * heave
     run.column("internal_force")[first : last + 1] = np.where(steps[first : last + 1] % 2, 3000.0, -5000.0)
     return run
 

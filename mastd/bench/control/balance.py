@@ -20,7 +20,7 @@ from mastd.bench.control.variants import Changes, Variant
 from mastd.bench.control.work import identified_as
 from mastd.signals.metrics import rms
 
-LINK = 2
+ACTUATOR = 2
 """A vertical one, counted from 0."""
 OFFSET = 0.2e-3
 """m in its transducer."""
@@ -42,21 +42,21 @@ def play_balance(job: Job, place: Path) -> Result:
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = Variant(FULL_FORCE, BALANCE[job.axis]).installation(Path(scratch))
         profile = read_profile(standing(STANDS))
-        truth = with_offset(hidden_truth(house.table, profile.payload, job.seed), LINK, OFFSET)
+        truth = with_offset(hidden_truth(house.table, profile.payload, job.seed), ACTUATOR, OFFSET)
         played = play(profile, BenchPlant(truth, job.seed), on=house, settle=0.0)
     if not len(played.frames):
         return Result({}, played.cause, played.indicated)
     return Result(_standing_figures(played, len(house.table.links)), played.cause, played.indicated)
 
 
-def _standing_figures(played: Played, links: int) -> dict[str, float]:
+def _standing_figures(played: Played, actuators: int) -> dict[str, float]:
     force, rate = played.internal_force, played.rate
     judged = force[round(BALANCED_AFTER * rate) : round(JUDGED_UNTIL * rate)]
-    lengths = played.channels("command.length.1", links)
+    lengths = played.channels("command.length.1", actuators)
     figures = {
         "last_internal_force_n": float(np.mean(np.abs(force[-round(0.5 * rate) :]))),
         "largest_trim_m": float(np.max(np.abs(lengths - lengths[0]))),
-        "largest_force_n": float(np.max(np.abs(played.channels("force.1", links)))),
+        "largest_force_n": float(np.max(np.abs(played.channels("force.1", actuators)))),
     }
     return {"mean_internal_force_n": abs(float(np.mean(judged))), **figures} if len(judged) else figures
 

@@ -32,24 +32,26 @@ opening); then that of the payload."""
 
 def measurement_of(played: Played, table: TableSettings) -> Measurement:
     """Return what was measured and commanded; in lockstep no period is missing."""
-    links, sensors = len(table.links), table.sensors.accelerometers
-    chambers = played.channels("pressure_1.1", 2 * links).reshape(-1, links, 2)
-    transducers = [[(one.scale, one.offset) for one in link.pressure_transducers] for link in table.links]
+    actuators, sensors = len(table.links), table.sensors.accelerometers
+    chambers = played.channels("pressure_1.1", 2 * actuators).reshape(-1, actuators, 2)
+    transducers = [
+        [(one.scale, one.offset) for one in actuator.pressure_transducers] for actuator in table.links
+    ]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     return Measurement(
         period=1.0 / played.rate,
-        lengths=played.channels("length.1", links),
+        lengths=played.channels("length.1", actuators),
         pressures=scale * chambers + offset,
-        spools=played.channels("spool.1", links),
+        spools=played.channels("spool.1", actuators),
         supply=played.channels("supply.supply_pressure", 2),
         accelerometers=played.channels("accelerometer.1", len(sensors)) * [one.scale for one in sensors]
         + [one.offset for one in sensors],
         pose=played.channels("pose.surge", 6),
-        length_commands=played.channels("command.length.1", links),
-        rate_commands=played.channels("command.rate.1", links),
-        acceleration_commands=played.channels("command.acceleration.1", links),
-        force_commands=played.channels("command.force.1", links),
-        trims=played.channels("command.trim.1", links),
+        length_commands=played.channels("command.length.1", actuators),
+        rate_commands=played.channels("command.rate.1", actuators),
+        acceleration_commands=played.channels("command.acceleration.1", actuators),
+        force_commands=played.channels("command.force.1", actuators),
+        trims=played.channels("command.trim.1", actuators),
     )
 
 
@@ -67,18 +69,18 @@ def errors(found: IdentifiedSettings, truth: TableTruth, table: TableSettings) -
     def largest(values: Iterable[float]) -> float:
         return max(abs(value) for value in values)
 
-    links = list(zip(found.links, truth.actuators, strict=True))
+    actuators = list(zip(found.links, truth.actuators, strict=True))
     flow = table.valve.rated_flow
     figures = {
         "valve_gain_error": largest(
-            own.valve_gain.value * flow / true.rated_flow - 1.0 for own, true in links
+            own.valve_gain.value * flow / true.rated_flow - 1.0 for own, true in actuators
         ),
-        "valve_delay_error_s": largest(own.valve_delay.value - true.delay for own, true in links),
-        "valve_overlap_error": largest(own.valve_overlap.value - true.overlap for own, true in links),
+        "valve_delay_error_s": largest(own.valve_delay.value - true.delay for own, true in actuators),
+        "valve_overlap_error": largest(own.valve_overlap.value - true.overlap for own, true in actuators),
         "bulk_modulus_error": largest(
-            own.bulk_modulus.value / true.bulk_modulus - 1.0 for own, true in links
+            own.bulk_modulus.value / true.bulk_modulus - 1.0 for own, true in actuators
         ),
-        "coulomb_error": largest(own.coulomb.value / true.coulomb - 1.0 for own, true in links),
+        "coulomb_error": largest(own.coulomb.value / true.coulomb - 1.0 for own, true in actuators),
     }
     if found.payload is None or truth.payload is None:
         return figures

@@ -8,7 +8,7 @@ from mastd.bench.control.truth import TableTruth
 from mastd.settings.table.identified import (
     DampingEstimate,
     ForceEstimate,
-    IdentifiedLink,
+    IdentifiedActuator,
     IdentifiedPayload,
     IdentifiedSettings,
     InertiaEstimate,
@@ -36,8 +36,8 @@ def known_to_accuracy(
     def near(value: float) -> float:
         return float(value * (1.0 + ACCURACY * random.uniform(-1.0, 1.0)))
 
-    links = tuple(
-        IdentifiedLink(
+    actuators = tuple(
+        IdentifiedActuator(
             link=one.link,
             valve_gain=RatioEstimate(
                 value=near(one.rated_flow / table.valve.rated_flow), uncertainty=ACCURACY
@@ -74,6 +74,6 @@ def known_to_accuracy(
         table=table.name,
         run_sha256="0" * 64,
         nominal_payload=payload_line(payload),
-        links=links,
+        links=actuators,
         payload=found,
     )

@@ -230,7 +230,7 @@ class _ObservedLink(DirectLink):
         assert isinstance(plant, ObservedPlant)
         self._observed = plant
         self._cycle = cycle
-        self._links = len(installation.table.links)
+        self._actuators = len(installation.table.links)
         self.frames: list[FloatArray] = []
         self.truth: list[FloatArray] = []
 
@@ -241,7 +241,7 @@ class _ObservedLink(DirectLink):
             self.frames.append(self._cycle.frame.values.copy())
         sent = super().send(command)
         if running:
-            row = np.empty(TRUE_MOTION + self._links)
+            row = np.empty(TRUE_MOTION + self._actuators)
             self._observed.tell_truth(row)
             self.truth.append(row)
         return sent
@@ -309,14 +309,14 @@ def play(
     columns = {c.name: column for column, c in enumerate(frame_channels(cycle.frame.layout))}
     frames = np.array(link.frames).reshape(-1, width)
     times = np.ascontiguousarray(frames[:, columns["profile_time"]])
-    links = len(house.table.links)
+    actuators = len(house.table.links)
     return Played(
         rate=1e9 / house.daemon.period_ns,
         point=point,
         frames=frames,
         layout=cycle.frame.layout,
         columns=columns,
-        truth=np.array(link.truth).reshape(-1, TRUE_MOTION + links),
+        truth=np.array(link.truth).reshape(-1, TRUE_MOTION + actuators),
         band=ready.band,
         asked_motion=_asked(asked, times),
         began_ns=round(float(frames[0, columns["plant_time"]]) * 1e9) if len(frames) else 0,

@@ -119,11 +119,11 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
 
     friction = table.actuator.friction
     actuators = []
-    for link in table.links:
+    for actuator in table.links:
         flow, stiffness, sliding, viscous = factor(), factor(), factor(), factor()
         actuators.append(
             ActuatorTruth(
-                link.name,
+                actuator.name,
                 rated_flow=table.valve.rated_flow * flow,
                 bulk_modulus=table.actuator.bulk_modulus * stiffness,
                 coulomb=friction.coulomb * sliding,
@@ -145,8 +145,8 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
     return TableTruth(tuple(actuators), true_payload)
 
 
-def with_offset(truth: TableTruth, link: int, offset: float) -> TableTruth:
+def with_offset(truth: TableTruth, actuator: int, offset: float) -> TableTruth:
     """Return the truth with ``offset`` (m) in the transducer of one link, counted from 0."""
     actuators = list(truth.actuators)
-    actuators[link] = replace(actuators[link], transducer_offset=offset)
+    actuators[actuator] = replace(actuators[actuator], transducer_offset=offset)
     return replace(truth, actuators=tuple(actuators))

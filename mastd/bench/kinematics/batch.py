@@ -20,7 +20,7 @@ from mastd.kinematics.observer import Six, SolveLimits, observe
 from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
 
 LANES = 32
-VECTOR_LINKS = 7
+VECTOR_ACTUATORS = 7
 
 # Rows of the scratch block, LANES numbers each.
 _POSE, _STEP, _GIVEN, _LENGTHS, _RESIDUAL = 0, 6, 12, 18, 25
@@ -45,7 +45,7 @@ SCRATCH_SIZE = _CONSTANTS + _CURVATURE + 126
 @fused_kernel
 def _pack(legs: Legs, model: SecondOrder, constants: FloatArray) -> None:
     """Put the constants in the order of use; base joints are taken against the neutral position."""
-    for i in range(VECTOR_LINKS):
+    for i in range(VECTOR_ACTUATORS):
         for axis in range(3):
             constants[_TABLE + 3 * i + axis] = legs.table_joints[i, axis]
             constants[_BASE + 3 * i + axis] = legs.neutral_position[axis] - legs.base_joints[i, axis]
@@ -65,7 +65,7 @@ def _start_block(constants: FloatArray, block: FloatArray) -> None:
     """First step of every lane: d = z = K (l − l₀), pose 0."""
     for lane in range(LANES):
         d0 = d1 = d2 = d3 = d4 = d5 = 0.0
-        for i in range(VECTOR_LINKS):
+        for i in range(VECTOR_ACTUATORS):
             error = block[(_LENGTHS + i) * LANES + lane] - constants[_NEUTRAL + i]
             d0 += constants[_GAIN + 6 * i] * error
             d1 += constants[_GAIN + 6 * i + 1] * error
@@ -102,7 +102,7 @@ def _step_block(constants: FloatArray, block: FloatArray) -> None:
         z = block[(_POSE + 2) * LANES + lane]
         r00, r01, r02, r10, r11, r12, r20, r21, r22 = _lane_rotation(block, lane)
         d0 = d1 = d2 = d3 = d4 = d5 = 0.0
-        for i in range(VECTOR_LINKS):
+        for i in range(VECTOR_ACTUATORS):
             px = constants[_TABLE + 3 * i]
             py = constants[_TABLE + 3 * i + 1]
             pz = constants[_TABLE + 3 * i + 2]
@@ -134,7 +134,7 @@ def _residual_block(constants: FloatArray, block: FloatArray) -> None:
         r00, r01, r02, r10, r11, r12, r20, r21, r22 = _lane_rotation(block, lane)
         residual = 0.0
         shortest = math.inf
-        for i in range(VECTOR_LINKS):
+        for i in range(VECTOR_ACTUATORS):
             px = constants[_TABLE + 3 * i]
             py = constants[_TABLE + 3 * i + 1]
             pz = constants[_TABLE + 3 * i + 2]
@@ -217,7 +217,7 @@ def _load_block(lengths: FloatArray, index: IntArray, block: FloatArray) -> None
     """Copy the lengths of the rows in ``index`` (LANES,) into the block."""
     for lane in range(LANES):
         row = index[lane]
-        for i in range(VECTOR_LINKS):
+        for i in range(VECTOR_ACTUATORS):
             block[(_LENGTHS + i) * LANES + lane] = lengths[row, i]
 
 
@@ -299,7 +299,7 @@ def observe_batch(
     """
     rows = lengths.shape[0]
     poses, residuals, converged = found
-    if lengths.shape[1] == VECTOR_LINKS:
+    if lengths.shape[1] == VECTOR_ACTUATORS:
         constants = scratch[_CONSTANTS:]
         _pack(legs, model, constants)
         _observe_seven(constants, lengths, limits.tolerance, found, scratch, index)

@@ -26,7 +26,7 @@ from mastd.bench.kinematics.rows import (
 from mastd.bench.kinematics.second_order import SecondOrderObserver
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.inverse import link_lengths_batch
+from mastd.kinematics.inverse import actuator_lengths_batch
 from mastd.kinematics.workspace import lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
@@ -81,7 +81,7 @@ def inverse_kinematics() -> dict[str, Figure]:
     """Inverse kinematics of one pose."""
     setting = Setting()
     lengths = np.empty_like(setting.lengths)
-    times = take_turns({"ik": lambda: link_lengths_batch(setting.legs, setting.poses, lengths)}, RUNS)
+    times = take_turns({"ik": lambda: actuator_lengths_batch(setting.legs, setting.poses, lengths)}, RUNS)
     return {"ik.us": figure(times["ik"] / len(lengths) * 1e6, "us")}
 
 

@@ -16,7 +16,7 @@ from mastd.bench.kinematics.newton import newton
 from mastd.bench.kinematics.second_order import SecondOrder, observe_from_neutral, observe_second_order
 from mastd.kernel import fused_kernel, kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import link_lengths
+from mastd.kinematics.inverse import actuator_lengths
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import SolveLimits, observe
 
@@ -123,7 +123,7 @@ def newton_library_rows(
         pose = found.poses[row]
         pose[:] = 0.0
         for update in range(limits.maximum_updates + 1):
-            link_lengths(legs, pose, fitted)
+            actuator_lengths(legs, pose, fitted)
             residual = 0.0
             for i in range(lengths.shape[1]):
                 fitted[i] = lengths[row, i] - fitted[i]

@@ -63,8 +63,8 @@ def length_hessian(geometry: Geometry) -> FloatArray:
     """
     vectors = geometry.neutral_vectors
     lengths = np.linalg.norm(vectors, axis=1)
-    first = np.zeros((6, geometry.links, 3))
-    second = np.zeros((6, 6, geometry.links, 3))
+    first = np.zeros((6, geometry.actuators, 3))
+    second = np.zeros((6, 6, geometry.actuators, 3))
     for axis in range(3):
         first[axis, :, axis] = 1.0
         first[3 + axis] = geometry.table_joints @ _GENERATORS[axis].T

@@ -17,7 +17,7 @@ from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
 
 STOPS = 2000
-LINKS = 7
+ACTUATORS = 7
 MAX_WAIT_S = 5.0
 PAUSE_S = 0.001
 
@@ -29,12 +29,12 @@ def stop() -> dict[str, Figure]:
     The reader looks for the counter without sleeping, since the loop's own period is not part of the figure.
     """
     request = NewestValueBlock(REQUEST)
-    status = NewestValueBlock(status_layout(LINKS))
+    status = NewestValueBlock(status_layout(ACTUATORS))
     view = NewestValueBlock(REQUEST, request.descriptor)
     status.publish()
     with tempfile.TemporaryDirectory(prefix="mastd-") as directory:
         job = GatewayConfig(
-            links=LINKS,
+            actuators=ACTUATORS,
             states=tuple(state.name for state in State),
             faults={},
             loop_stuck_s=MAX_WAIT_S,

@@ -114,8 +114,8 @@ def _document(found: LengthOffsets, table: TableSettings, record: str, ended: st
         "told": bool((abs(found.amount) > CERTAINTY * found.doubt).any()),
         "balanced": found.balanced,
         "links": [
-            {"name": link.name, "offset_m": link.transducer.offset, "new_offset_m": new}
-            for link, new in zip(table.links, _new_offsets(found, table), strict=True)
+            {"name": actuator.name, "offset_m": actuator.transducer.offset, "new_offset_m": new}
+            for actuator, new in zip(table.links, _new_offsets(found, table), strict=True)
         ],
         "patterns": [
             {
@@ -138,19 +138,21 @@ def _document(found: LengthOffsets, table: TableSettings, record: str, ended: st
 def _new_offsets(found: LengthOffsets, table: TableSettings) -> list[float]:
     """Return the offset of each transducer in m as it would be written; one that stays is as it was."""
     return [
-        link.transducer.offset
+        actuator.transducer.offset
         if abs(correction) < 0.5 * 10.0 ** -(DIGITS + 3)
-        else round(1e3 * (link.transducer.offset + float(correction)), DIGITS) * 1e-3
-        for link, correction in zip(table.links, found.corrections, strict=True)
+        else round(1e3 * (actuator.transducer.offset + float(correction)), DIGITS) * 1e-3
+        for actuator, correction in zip(table.links, found.corrections, strict=True)
     ]
 
 
 def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object]) -> str:
     lines = [f"offsets of the lengths, from {document['run']}"]
-    width = max(len(link.name) for link in table.links)
+    width = max(len(actuator.name) for actuator in table.links)
     lines.append(f"  {'link':<{width}}  offset, mm      new, mm")
-    for link, new in zip(table.links, _new_offsets(found, table), strict=True):
-        lines.append(f"  {link.name:<{width}}  {link.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}")
+    for actuator, new in zip(table.links, _new_offsets(found, table), strict=True):
+        lines.append(
+            f"  {actuator.name:<{width}}  {actuator.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}"
+        )
     for k in range(len(found.patterns)):
         lines += _pattern_lines(found, table, k)
     lines.append("  a movement of the table explains all other combinations; they do not show here")
@@ -172,8 +174,8 @@ def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[s
         1e-3 * value[k] for value in (found.force, found.free_force, found.rest_force, found.force_doubt)
     )
     alone = [
-        f"{link.name} by {error * 1e3:+.3f} mm"
-        for link, error in zip(table.links, found.single[k], strict=True)
+        f"{actuator.name} by {error * 1e3:+.3f} mm"
+        for actuator, error in zip(table.links, found.single[k], strict=True)
         if math.isfinite(error)
     ]
     return [
@@ -207,8 +209,8 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
         raise UsageError(f"{path}: has changed since that run; repeat the run before writing")
     changes: dict[Place, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
-        for k, (link, offset) in enumerate(zip(table.links, offsets, strict=True))
-        if offset != link.transducer.offset
+        for k, (actuator, offset) in enumerate(zip(table.links, offsets, strict=True))
+        if offset != actuator.transducer.offset
     }
     text = amended(read_text(path), str(path), changes)
     load_text(text, str(path), TableSettings)

@@ -68,8 +68,8 @@ def slow_motion(run: Run, geometry: Geometry) -> SlowMotion:
     lengths, forces, commands = (
         run.matrix(run.numbered(name))[rows] for name in ("length", "force", "command.length")
     )
-    if lengths.shape[1] != geometry.links:
-        raise FormatError(f"{run.path}: {lengths.shape[1]} lengths of a table on {geometry.links} links")
+    if lengths.shape[1] != geometry.actuators:
+        raise FormatError(f"{run.path}: {lengths.shape[1]} lengths of a table on {geometry.actuators} links")
     return SlowMotion(poses, lengths, forces, commands - lengths_at(geometry, reference))
 
 

@@ -26,7 +26,7 @@ from mastd.settings.table.table import TableSettings
 from mastd.signals.frequency_matrix import FrequencyMatrix
 from mastd.signals.metrics import second_derivative
 
-LINK_MATRIX: Final = "matrix-links.npz"
+ACTUATOR_MATRIX: Final = "matrix-links.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Matrices:
     """
 
     axes: FrequencyMatrix
-    links: FrequencyMatrix
+    actuators: FrequencyMatrix
     names: tuple[str, ...]
     band: tuple[float, float]
 
@@ -65,12 +65,12 @@ def matrices_of(record: Run, table: TableSettings) -> Matrices:
         raise FormatError(f"{record.path}: its run did not move {', '.join(still)}")
     responses = np.column_stack([columns[name] for name in CENTRE])
     extended = np.column_stack([second_derivative(columns[name], 1.0 / KNOT_SPACING) for name in lengths])
-    links = matrix_of(drives, extended)
-    of_links = links.response @ observer_gain(Geometry.from_settings(table))
+    actuators = matrix_of(drives, extended)
+    of_actuators = actuators.response @ observer_gain(Geometry.from_settings(table))
     return Matrices(
         matrix_of(drives, responses),
-        FrequencyMatrix(links.frequency, of_links, links.coherence),
-        tuple(f"{number}: {link.name}" for number, link in enumerate(table.links, start=1)),
+        FrequencyMatrix(actuators.frequency, of_actuators, actuators.coherence),
+        tuple(f"{number}: {actuator.name}" for number, actuator in enumerate(table.links, start=1)),
         (float(band[0]), float(band[1])),
     )
 
@@ -78,7 +78,7 @@ def matrices_of(record: Run, table: TableSettings) -> Matrices:
 def save_matrices(directory: Path, matrices: Matrices) -> Path:
     """Write both, where `mastd iterate --matrix` finds that of the axes, and return its file."""
     save_matrix(directory / MATRIX, matrices.axes, CENTRE)
-    save_matrix(directory / LINK_MATRIX, matrices.links, matrices.names)
+    save_matrix(directory / ACTUATOR_MATRIX, matrices.actuators, matrices.names)
     return directory / MATRIX
 
 
@@ -98,7 +98,7 @@ def matrix_blocks(matrices: Matrices) -> tuple[Block, ...]:
         ),
         Pictures(
             _panels(
-                matrices.links,
+                matrices.actuators,
                 matrices.names,
                 [f"{number + 1}" for number in range(len(matrices.names))],
                 matrices.band,

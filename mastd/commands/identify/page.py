@@ -10,10 +10,10 @@ import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.identification.body import BodyFit
-from mastd.control.identification.findings import Findings, LinkFindings
+from mastd.control.identification.findings import ActuatorFindings, Findings
 from mastd.report.drawing.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.picture import Bar, Bound, Curve, Panel
-from mastd.report.drawing.tones import LINKS, tone_of
+from mastd.report.drawing.tones import ACTUATORS, tone_of
 from mastd.report.identified_rows import Row
 from mastd.report.numbers import figure
 from mastd.settings.table.table import TableSettings
@@ -57,7 +57,7 @@ def identified_page(
             "From the opening that the drive asks for to the spool, beyond the nominal second-order lag; a"
             " slower spool counts as delay."
         ),
-        Pictures(tuple(_delay(link, table, number) for number, link in enumerate(found.links))),
+        Pictures(tuple(_delay(actuator, table, number) for number, actuator in enumerate(found.actuators))),
         Heading("Actuator forces, and the part explained by body and friction"),
         Pictures(_balance(found.body)),
         Heading("Traceability"),
@@ -83,7 +83,7 @@ def _bars(rows: Sequence[Row]) -> tuple[Panel, ...]:
                 float(number),
                 row.found - _BOUNDS * row.uncertainty,
                 row.found + _BOUNDS * row.uncertainty,
-                tone_of(LINKS, number - 1),
+                tone_of(ACTUATORS, number - 1),
             )
             for number, row in enumerate(own, start=1)
         )
@@ -91,18 +91,18 @@ def _bars(rows: Sequence[Row]) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-def _delay(link: LinkFindings, table: TableSettings, number: int) -> Panel:
-    lag = link.lag
+def _delay(actuator: ActuatorFindings, table: TableSettings, number: int) -> Panel:
+    lag = actuator.lag
     omega = 2.0 * math.pi * lag.frequency
 
     def delay(response: ComplexArray) -> FloatArray:
         return np.asarray(-1e3 * np.unwrap(np.angle(response)) / omega)
 
     return Panel(
-        f"{number + 1}: {link.name}, ms",
+        f"{number + 1}: {actuator.name}, ms",
         "Hz",
         (
-            Curve(lag.frequency, delay(lag.response), tone_of(LINKS, number), "measured", 0.9),
+            Curve(lag.frequency, delay(lag.response), tone_of(ACTUATORS, number), "measured", 0.9),
             Curve(lag.frequency, delay(lag.fitted), "reference", "found", 1.2),
         ),
         bounds=(Bound(1e3 * table.valve.delay),),
@@ -129,9 +129,9 @@ def _balance(body: BodyFit) -> tuple[Panel, ...]:
 
 
 def _remains(found: Findings) -> tuple[tuple[str, str], ...]:
-    oil = ", ".join(figure(link.oil.residual, 1e6, 3) for link in found.links)
-    leakage = ", ".join(figure(link.oil.leakage[0], 1e12, 3) for link in found.links)
-    zero = ", ".join(figure(link.oil.zero[0], 1e2, 2) for link in found.links)
+    oil = ", ".join(figure(actuator.oil.residual, 1e6, 3) for actuator in found.actuators)
+    leakage = ", ".join(figure(actuator.oil.leakage[0], 1e12, 3) for actuator in found.actuators)
+    zero = ", ".join(figure(actuator.oil.zero[0], 1e2, 2) for actuator in found.actuators)
     return (
         ("unexplained force", f"{figure(found.body.residual, 1.0, 3)} N a link"),
         ("unexplained oil volume, as travel", f"{oil} µm"),

@@ -88,7 +88,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
         raise FormatError(f"{run.path}: the profile never ran")
     shown = slice(window.first, window.last + 1)
     rows = _Rows.of(run, shown)
-    links, sensors = len(table.links), len(table.sensors.accelerometers)
+    actuators, sensors = len(table.links), len(table.sensors.accelerometers)
 
     def sampled(names: list[str]) -> FloatArray:
         values = run.matrix(names)[shown][rows.fresh]
@@ -98,18 +98,20 @@ def play_of(run: Run, table: TableSettings) -> Play:
         return np.asarray(CubicSpline(rows.samples, values, axis=0)(rows.even))
 
     def commanded(quantity: str) -> FloatArray:
-        values = run.matrix(_numbered(f"command.{quantity}", links))[shown]
+        values = run.matrix(_numbered(f"command.{quantity}", actuators))[shown]
         return np.column_stack([np.interp(rows.even, rows.commands, column) for column in values.T])
 
-    chambers = np.stack([sampled(_numbered(f"pressure_{chamber}", links)) for chamber in (1, 2)], axis=2)
-    transducers = [[(one.scale, one.offset) for one in link.pressure_transducers] for link in table.links]
+    chambers = np.stack([sampled(_numbered(f"pressure_{chamber}", actuators)) for chamber in (1, 2)], axis=2)
+    transducers = [
+        [(one.scale, one.offset) for one in actuator.pressure_transducers] for actuator in table.links
+    ]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     accelerometers = table.sensors.accelerometers
     measured = Measurement(
         period=run.period,
-        lengths=sampled(_numbered("length", links)),
+        lengths=sampled(_numbered("length", actuators)),
         pressures=scale * chambers + offset,
-        spools=sampled(_numbered("spool", links)),
+        spools=sampled(_numbered("spool", actuators)),
         supply=sampled(["supply.supply_pressure", "supply.return_pressure"]),
         accelerometers=sampled(_numbered("accelerometer", sensors))
         * [sensor.scale for sensor in accelerometers]

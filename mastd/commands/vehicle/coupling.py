@@ -113,9 +113,11 @@ def _tables(settings: TableSettings) -> dict[str, Table]:
     from mastd.vehicle.analysis.coupling import Table
 
     geometry = Geometry.from_settings(settings)
-    rows = np.empty((geometry.links, 6))
+    rows = np.empty((geometry.actuators, 6))
     geometric_jacobian(geometry.legs, np.zeros(6), rows)
-    springs = np.array([oil_stiffness(settings.actuator, link.stroke, 0.0) for link in settings.links])
+    springs = np.array(
+        [oil_stiffness(settings.actuator, actuator.stroke, 0.0) for actuator in settings.links]
+    )
     stiffness = rows.T @ (springs[:, None] * rows)
     mass = TableModel.from_settings(settings, NoPayload(kind="none")).mass_matrix
     return {

@@ -61,13 +61,13 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     """Return table and payload as one body; raise ValueError if the motion does not determine it."""
     period = measured.period
     rotations = _rotations(measured.pose)
-    links = _links(measured.pose, rotations, geometry)
+    actuators = _actuators(measured.pose, rotations, geometry)
     spin, force, angular = _motion(measured, table, rotations)
     areas = np.array(table.actuator.piston_areas) * [1.0, -1.0]
     lengths = low_passed(measured.lengths, RATE_CORNER, period)
     rates = derivative(lengths, period)
     # One measure for forces and moments: the noise of the actuators' forces becomes equal in all six.
-    root = np.asarray(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", links, links), axis=0)))
+    root = np.asarray(np.linalg.cholesky(np.mean(np.einsum("kia,kib->kab", actuators, actuators), axis=0)))
     whitening = np.linalg.inv(root)
     edge = round(EDGE_TIME / period)
     every = max(1, round(1.0 / (_ROWS_PER_CORNER * CORNER * period)))
@@ -78,17 +78,17 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
         whitened = np.einsum("ba,kap->kbp", whitening, values)
         return low_passed(whitened, CORNER, period)[rows]
 
-    def along_links(values: FloatArray) -> FloatArray:
-        return balanced(np.swapaxes(links * values[:, :, None], 1, 2))
+    def along_actuators(values: FloatArray) -> FloatArray:
+        return balanced(np.swapaxes(actuators * values[:, :, None], 1, 2))
 
-    pressing = np.einsum("kia,ki->ka", links, measured.pressures @ areas)
+    pressing = np.einsum("kia,ki->ka", actuators, measured.pressures @ areas)
     target = balanced(pressing[:, :, None])[:, :, 0]
-    inertia, viscous = balanced(_inertia_columns(spin, force, angular)), along_links(rates)
+    inertia, viscous = balanced(_inertia_columns(spin, force, angular)), along_actuators(rates)
     coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _MIN_COULOMB))
     block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
         shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
-        design = np.concatenate((inertia, along_links(shape), viscous), axis=2)
+        design = np.concatenate((inertia, along_actuators(shape), viscous), axis=2)
         fit = least_squares(design, target, block)
         coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _MIN_COULOMB)
     return _result(
@@ -96,9 +96,11 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     )
 
 
-def _result(fit: Fit, links: int, times: FloatArray, wrench: FloatArray, explained: FloatArray) -> BodyFit:
+def _result(
+    fit: Fit, actuators: int, times: FloatArray, wrench: FloatArray, explained: FloatArray
+) -> BodyFit:
     deviations = fit.deviations
-    middle = BODY + links
+    middle = BODY + actuators
     return BodyFit(
         fit.values[:BODY],
         fit.covariance[:BODY, :BODY],
@@ -125,7 +127,7 @@ def _rotations(pose: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=1) for row in rows], axis=1)
 
 
-def _links(pose: FloatArray, rotations: FloatArray, geometry: Geometry) -> FloatArray:
+def _actuators(pose: FloatArray, rotations: FloatArray, geometry: Geometry) -> FloatArray:
     """Return the Jacobian's rows in P (k, n, 6): direction of the force, and its moment about C."""
     centre = geometry.neutral_position + pose[:, :3]
     reach = centre[:, None, :] - geometry.base_joints

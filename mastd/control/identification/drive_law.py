@@ -39,7 +39,7 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     ticks = ticks_of(table, measured.period)
     tick = measured.period / ticks
     drive, areas = table.drive, table.actuator.piston_areas
-    column = table.actuator.dead_length + np.array([link.stroke for link in table.links])
+    column = table.actuator.dead_length + np.array([actuator.stroke for actuator in table.links])
     stiffness = table.actuator.bulk_modulus * sum(areas) / column
     leak_speed = table.actuator.leakage / (0.5 * sum(areas)) ** 2
     lengths = _between(measured.lengths, ticks)

@@ -40,7 +40,7 @@ _MAX_OIL_RESIDUAL: Final = 50e-6
 
 
 @dataclass(frozen=True, eq=False)
-class LinkFindings:
+class ActuatorFindings:
     """What one actuator is, each as value and standard deviation."""
 
     name: str
@@ -58,7 +58,7 @@ class LinkFindings:
 class Findings:
     """What was found; ``payload`` is None where nothing stands on the table."""
 
-    links: tuple[LinkFindings, ...]
+    actuators: tuple[ActuatorFindings, ...]
     body: BodyFit
     payload: PayloadFit | None
     notes: tuple[str, ...]
@@ -72,29 +72,31 @@ def find(measured: Measurement, table: TableSettings) -> Findings:
     body = fit_body(at_once, table, geometry)
     commands = valve_commands(measured, table)
     ticks = ticks_of(table, measured.period)
-    links = []
-    for index, link in enumerate(table.links):
+    actuators = []
+    for index, actuator in enumerate(table.links):
         try:
             oil = fit_oil(
-                at_once.lengths[:, index] - link.neutral_length,
+                at_once.lengths[:, index] - actuator.neutral_length,
                 at_once.pressures[:, index],
                 at_once.spools[:, index],
                 at_once.supply,
-                link.stroke,
+                actuator.stroke,
                 table.actuator,
                 table.valve,
                 measured.period,
             )
             lag = fit_lag(commands[:, index], at_once.spools[:, index], table.valve, ticks, measured.period)
         except ValueError as error:
-            raise ValueError(f"actuator {index + 1}, {link.name}: {error}") from error
-        links.append(_link(link.name, oil, lag, body, index))
-    return Findings(tuple(links), body, _payload(body, table), _notes(tuple(links), body, table, measured))
+            raise ValueError(f"actuator {index + 1}, {actuator.name}: {error}") from error
+        actuators.append(_actuator(actuator.name, oil, lag, body, index))
+    return Findings(
+        tuple(actuators), body, _payload(body, table), _notes(tuple(actuators), body, table, measured)
+    )
 
 
-def _link(name: str, oil: OilFit, lag: LagFit, body: BodyFit, index: int) -> LinkFindings:
+def _actuator(name: str, oil: OilFit, lag: LagFit, body: BodyFit, index: int) -> ActuatorFindings:
     coulomb, viscous = float(body.coulomb[index]), float(body.viscous[index])
-    return LinkFindings(
+    return ActuatorFindings(
         name,
         _with_model(oil.gain, GAIN_MODEL * oil.gain[0]),
         _with_model(lag.delay, DELAY_MODEL),
@@ -124,7 +126,7 @@ def _payload(body: BodyFit, table: TableSettings) -> PayloadFit | None:
 
 
 def _notes(
-    links: tuple[LinkFindings, ...], body: BodyFit, table: TableSettings, measured: Measurement
+    actuators: tuple[ActuatorFindings, ...], body: BodyFit, table: TableSettings, measured: Measurement
 ) -> tuple[str, ...]:
     notes = []
     areas = table.actuator.piston_areas
@@ -138,9 +140,9 @@ def _notes(
             " is read wrong"
         )
     notes += [
-        f"{link.name}: oil volume residual of {link.oil.residual * 1e6:.0f} um of travel: wrong reading of a"
-        " pressure, the spool or the length, or air in the oil"
-        for link in links
-        if link.oil.residual > _MAX_OIL_RESIDUAL
+        f"{actuator.name}: oil volume residual of {actuator.oil.residual * 1e6:.0f} um of travel: wrong"
+        " reading of a pressure, the spool or the length, or air in the oil"
+        for actuator in actuators
+        if actuator.oil.residual > _MAX_OIL_RESIDUAL
     ]
     return tuple(notes)

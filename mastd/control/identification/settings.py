@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mastd.control.identification.findings import Findings, LinkFindings
+from mastd.control.identification.findings import ActuatorFindings, Findings
 from mastd.control.identification.payload import PayloadFit
 from mastd.settings.table.identified import (
     DampingEstimate,
     ForceEstimate,
-    IdentifiedLink,
+    IdentifiedActuator,
     IdentifiedPayload,
     IdentifiedSettings,
     InertiaEstimate,
@@ -33,22 +33,22 @@ def settings_of(
         table=table,
         run_sha256=run_sha256,
         nominal_payload=nominal_payload,
-        links=tuple(_link(link) for link in found.links),
+        links=tuple(_actuator(actuator) for actuator in found.actuators),
         payload=None if found.payload is None else _payload(found.payload),
     )
 
 
-def _link(link: LinkFindings) -> IdentifiedLink:
+def _actuator(actuator: ActuatorFindings) -> IdentifiedActuator:
     delay, overlap, coulomb, viscous = (
         (max(value, 0.0), deviation)
-        for value, deviation in (link.delay, link.overlap, link.coulomb, link.viscous)
+        for value, deviation in (actuator.delay, actuator.overlap, actuator.coulomb, actuator.viscous)
     )
-    return IdentifiedLink(
-        link=link.name,
-        valve_gain=RatioEstimate(value=link.gain[0], uncertainty=link.gain[1]),
+    return IdentifiedActuator(
+        link=actuator.name,
+        valve_gain=RatioEstimate(value=actuator.gain[0], uncertainty=actuator.gain[1]),
         valve_delay=TimeEstimate(value=delay[0], uncertainty=delay[1]),
         valve_overlap=ShareEstimate(value=overlap[0], uncertainty=overlap[1]),
-        bulk_modulus=PressureEstimate(value=link.bulk_modulus[0], uncertainty=link.bulk_modulus[1]),
+        bulk_modulus=PressureEstimate(value=actuator.bulk_modulus[0], uncertainty=actuator.bulk_modulus[1]),
         coulomb=ForceEstimate(value=coulomb[0], uncertainty=coulomb[1]),
         viscous=DampingEstimate(value=viscous[0], uncertainty=viscous[1]),
     )

@@ -49,11 +49,11 @@ class JogRanges:
         geometry, gain = observer.geometry, observer.gain
         single = np.array(
             [
-                independent_range(geometry, gain, (link,), agreement=AGREEMENT)
-                for link in range(geometry.links)
+                independent_range(geometry, gain, (actuator,), agreement=AGREEMENT)
+                for actuator in range(geometry.actuators)
             ]
         )
-        fixed = [link for link in range(geometry.links) if not np.any(single[link])]
+        fixed = [actuator for actuator in range(geometry.actuators) if not np.any(single[actuator])]
         pairs = {
             pair: independent_range(geometry, gain, pair, agreement=AGREEMENT)
             for pair in itertools.combinations(fixed, 2)
@@ -74,14 +74,14 @@ def plan_jog(
 ) -> Jog:
     """Return the jog of a request's arguments [0 axis | 1 link, index from 0, amount] from ``pose`` (6,)."""
     kind, index, amount = arguments[:3]
-    names = AXES if kind == 0 else [str(link + 1) for link in range(limits.geometry.links)]
+    names = AXES if kind == 0 else [str(actuator + 1) for actuator in range(limits.geometry.actuators)]
     if kind not in (0, 1) or not 0 <= index < len(names) or index != int(index):
         return _refused("there is no such axis or link")
     if not math.isfinite(amount):
         return _refused("the amount is no number")
     if kind == 0:
         return jog_axis(pose, int(index), amount, limits)
-    return jog_link(pose, int(index), amount, limits, observer, ranges)
+    return jog_actuator(pose, int(index), amount, limits, observer, ranges)
 
 
 def jog_axis(pose: FloatArray, axis: int, amount: float, limits: PathLimits) -> Jog:
@@ -98,28 +98,28 @@ def jog_axis(pose: FloatArray, axis: int, amount: float, limits: PathLimits) -> 
     )
 
 
-def jog_link(
-    pose: FloatArray, link: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
+def jog_actuator(
+    pose: FloatArray, actuator: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
 ) -> Jog:
     """Return the jog of the length of ``link`` by ``amount`` m, the other lengths as they are.
 
     Allowed within ``ranges``; the target's exact lengths agree with the wanted ones within ``STAYS``.
     """
     geometry = limits.geometry
-    least, greatest = ranges.single[link]
+    least, greatest = ranges.single[actuator]
     if least == 0.0 and greatest == 0.0:
-        return _refused(_alone(link, ranges))
+        return _refused(_alone(actuator, ranges))
     lengths = lengths_at(geometry, pose)[0]
-    away = float(lengths[link] - geometry.neutral_lengths[link])
-    reach = float(limits.reach[link])
+    away = float(lengths[actuator] - geometry.neutral_lengths[actuator])
+    reach = float(limits.reach[actuator])
     low, high = max(least, -reach) - away, min(greatest, reach) - away
     if not low - _ROUNDING <= amount <= high + _ROUNDING:
         return _refused(
-            f"link {link + 1} stands {away * 1e3:+.1f} mm from neutral and may move alone between "
+            f"link {actuator + 1} stands {away * 1e3:+.1f} mm from neutral and may move alone between "
             f"{max(least, -reach) * 1e3:+.4g} and {min(greatest, reach) * 1e3:+.4g} mm; "
             f"{low * 1e3:+.1f} to {high * 1e3:+.1f} mm are possible from here"
         )
-    lengths[link] += amount
+    lengths[actuator] += amount
     target = np.array(pose)
     converged, _, _ = observe(
         geometry.legs, observer.gain, lengths, SolveLimits(0.0, 1e-13, _UPDATES), target
@@ -127,13 +127,15 @@ def jog_link(
     others = np.abs(lengths_at(geometry, target)[0] - lengths)
     if not (converged and np.all(others <= STAYS)):
         return _refused(
-            f"from this pose link {link + 1} cannot move {amount * 1e3:+.1f} mm alone, the others would have "
-            f"to give way by up to {np.max(others) * 1e3:.2g} mm; raise to neutral first, or jog an axis"
+            f"from this pose link {actuator + 1} cannot move {amount * 1e3:+.1f} mm alone, the others would "
+            f"have to give way by up to {np.max(others) * 1e3:.2g} mm; raise to neutral first, or jog an axis"
         )
     free = _free_share(pose, target, limits)
     if free < 1.0:
         possible = f"{_floor(amount * free * 1e3):+.1f} mm are possible from here"
-        return _refused(f"the pose limits do not allow link {link + 1} {amount * 1e3:+.1f} mm; {possible}")
+        return _refused(
+            f"the pose limits do not allow link {actuator + 1} {amount * 1e3:+.1f} mm; {possible}"
+        )
     return Jog(target)
 
 
@@ -158,7 +160,7 @@ def _free_share(pose: FloatArray, target: FloatArray, limits: PathLimits) -> flo
     return float(max(shares[bad[0]] + np.clip(met, 0.0, 1.0) * (shares[1] - shares[0]), 0.0))
 
 
-def _alone(link: int, ranges: JogRanges) -> str:
+def _alone(actuator: int, ranges: JogRanges) -> str:
     others = [
         f"{first + 1}+{second + 1} by {low * 1e3:.4g} to {high * 1e3:.4g} mm"
         for (first, second), (low, high) in ranges.pairs.items()
@@ -167,7 +169,7 @@ def _alone(link: int, ranges: JogRanges) -> str:
     together = f"; together could move {', '.join(others)}" if others else ""
     alone = f"links {', '.join(free)} can move alone; " if free else ""
     return (
-        f"link {link + 1} cannot move while the others stand{together}; {alone}"
+        f"link {actuator + 1} cannot move while the others stand{together}; {alone}"
         "jog heave, roll or pitch instead"
     )
 

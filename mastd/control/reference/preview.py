@@ -30,7 +30,7 @@ from mastd.arrays import FloatArray
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import kernel
 from mastd.kinematics.geometry import AXES, Geometry, Legs
-from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.inverse import actuator_motion
 from mastd.kinematics.workspace import lengths_at
 from mastd.settings.table.table import TableSettings
 
@@ -136,7 +136,7 @@ def preview_arrays(limits: PathLimits | None, horizon: float) -> Preview:
         geometry.legs,
         geometry.neutral_lengths,
         limits.reach + _TOLERANCE,
-        np.zeros((3, geometry.links)),
+        np.zeros((3, geometry.actuators)),
         np.ones(math.ceil(horizon / GRID) + 2),
     )
 
@@ -146,7 +146,7 @@ def _path_speed(preview: Preview, path: FloatArray) -> float:
     """Return the largest σ that a point of the path allows; 0 at a wall, which is noted in the state."""
     state, motion = preview.state, preview.motion
     n = preview.neutral_lengths.shape[0]
-    link_motion(preview.legs, path[0], path[1], path[2], motion[0], motion[1], motion[2])
+    actuator_motion(preview.legs, path[0], path[1], path[2], motion[0], motion[1], motion[2])
     speed = 1.0
     wall = -1.0
     for i in range(n):
@@ -202,12 +202,12 @@ def update_limit(preview: Preview, now: float, caught_up: bool) -> None:
 def describe_wall(preview: Preview, limits: PathLimits) -> str:
     """Return the text for the limit that the path would exceed next."""
     index, outwards = divmod(round(float(preview.state[PREVIEW.wall])), 2)
-    links = limits.geometry.links
-    if index < links:
+    actuators = limits.geometry.actuators
+    if index < actuators:
         reach, side = limits.reach[index] * 1e3, "long" if outwards else "short"
         allowed = f"{reach:.4g} mm to either side"
         return f"actuator {index + 1} would become too {side}, allowed: {allowed}"
-    axis = index - links
+    axis = index - actuators
     factor, unit = (1e3, "mm") if axis < 3 else (180.0 / math.pi, "deg")
     sign = "above" if outwards else "below minus"
     return f"{AXES[axis]} would go {sign} {limits.pose[axis] * factor:.4g} {unit}"

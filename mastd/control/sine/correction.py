@@ -64,7 +64,7 @@ def _max_actuator_acceleration(segment: Sine, motion: Program, geometry: Geometr
         wave[axis] = peak * np.exp(1j * size.phase)
     wave *= segment.gain * motion.gain
     wave[:3] -= np.cross(wave[3:], motion.point)
-    jacobian = np.empty((geometry.links, 6))
+    jacobian = np.empty((geometry.actuators, 6))
     euler_jacobian(geometry.legs, pose, jacobian)
     return float(np.max(np.abs(jacobian @ wave)))
 
@@ -89,7 +89,7 @@ class SineCorrection:
         self._period = period
         self._cycle = cycle = np.zeros(size_of(CYCLE))
         cycle[[CYCLE.period, CYCLE.ahead, CYCLE.delay]] = period, ahead, delay
-        self._state = correction_state(geometry.links)
+        self._state = correction_state(geometry.actuators)
         self._sines = NOTHING
         self._motion = np.zeros((4, 6))
         self._later = np.zeros((MAX_LATER, 4, 6))

@@ -92,7 +92,7 @@ class Followed(NamedTuple):
     """(6,): acceleration of the pose that this cycle's sample shows."""
 
 
-def correction_state(links: int) -> Correction:
+def correction_state(actuators: int) -> Correction:
     """Return the state before anything is played."""
     state = Correction(
         memory=np.zeros(size_of(MEMORY)),
@@ -105,7 +105,7 @@ def correction_state(links: int) -> Correction:
         ahead_scaling=np.zeros(size_of(TIME_SCALING)),
         factors=np.zeros((4, 4)),
         paths=np.zeros((3, 4, 6)),
-        jacobian=np.zeros((links, 6)),
+        jacobian=np.zeros((actuators, 6)),
     )
     reset(state)
     return state

@@ -95,10 +95,12 @@ class TableControl:
             constants=constants,
             model=known_beforehand,
             learned=learned,
-            state=ControlState.of(geometry.links, horizon.taps, horizon.ahead, constants.delay, len(notches)),
+            state=ControlState.of(
+                geometry.actuators, horizon.taps, horizon.ahead, constants.delay, len(notches)
+            ),
             inputs=self.inputs,
             measured=measured,
-            command=Command.of(command, geometry.links),
+            command=Command.of(command, geometry.actuators),
         )
         self._step: Callable[..., int] | None = None
         self.carry(self.model)
@@ -150,8 +152,8 @@ def _null_vector(geometry: Geometry) -> FloatArray:
 
     The first actuator pushes in it.
     """
-    if geometry.links < 7:
-        return np.zeros(geometry.links)
+    if geometry.actuators < 7:
+        return np.zeros(geometry.actuators)
     vector = np.linalg.svd(neutral_jacobian(geometry))[0][:, 6]
     return np.asarray(vector * np.copysign(1.0, vector[0]))
 
@@ -161,13 +163,13 @@ def _drives(table: TableSettings, period: float) -> FloatArray:
     drive = table.drive
     ticks = math.ceil(period * drive.update_rate - 1e-9)
     rows = np.zeros((len(table.links), DRIVE_COLUMNS))
-    for row, link in zip(rows, table.links, strict=True):
+    for row, actuator in zip(rows, table.links, strict=True):
         row[:] = (
             drive.rate_feedforward,
             drive.valve_lead,
             drive.force_feedforward,
             float(drive.orifice_law),
-            oil_stiffness(table.actuator, link.stroke, 0.0),
+            oil_stiffness(table.actuator, actuator.stroke, 0.0),
             0.5 * period * (1.0 + 1.0 / ticks),
         )
     return rows

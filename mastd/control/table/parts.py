@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import DYNAMICS, Control, Scratch
-from mastd.dynamics.table_model import add_load, leg_forces, wrench
+from mastd.dynamics.table_model import actuator_forces, add_load, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
 
@@ -48,7 +48,7 @@ def forces_of(c: Control, motion: FloatArray, accelerations: FloatArray, forces:
         for axis in range(6):
             wanted[axis] -= other[axis]
     add_load(motion[0], load, load, 1.0, wanted)
-    leg_forces(scratch.jacobian, wanted, scratch.factors, forces)
+    actuator_forces(scratch.jacobian, wanted, scratch.factors, forces)
     if dynamics == DYNAMICS.links:
         for i in range(forces.shape[0]):
             forces[i] += c.model.masses[i] * accelerations[i]
@@ -81,6 +81,6 @@ def internal_part(forces: FloatArray, scratch: Scratch, out: FloatArray) -> None
         for i in range(forces.shape[0]):
             total += jacobian[i, axis] * forces[i]
         wanted[axis] = total
-    leg_forces(jacobian, wanted, scratch.factors, out)
+    actuator_forces(jacobian, wanted, scratch.factors, out)
     for i in range(forces.shape[0]):
         out[i] = forces[i] - out[i]

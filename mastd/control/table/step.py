@@ -24,9 +24,9 @@ from mastd.control.table.feedforward import note_opening, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
 from mastd.dynamics.actuator import mean_over_lap, oil_spring
-from mastd.dynamics.table_model import leg_forces
+from mastd.dynamics.table_model import actuator_forces
 from mastd.kernel import entry_kernel, kernel
-from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.inverse import actuator_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 
 FINITE, BALANCE_SATURATED, TRIM_LIMITED = 1, 2, 4
@@ -85,7 +85,7 @@ def add_openings(c: Control, later: FloatArray) -> None:
     for k in range(later.shape[0]):
         coming = later[k]
         restarted = c.inputs[INPUT.discontinuous] > 0.0 and k == 0
-        link_motion(
+        actuator_motion(
             c.model.legs,
             coming[0],
             coming[1],
@@ -136,7 +136,7 @@ def follow_motion(c: Control, motion: FloatArray) -> None:
         for row in range(4):
             for axis in range(6):
                 state.motion[row, axis] = motion[row, axis]
-    link_motion(
+    actuator_motion(
         c.model.legs,
         state.motion[0],
         state.motion[1],
@@ -165,7 +165,7 @@ def add_feedback(c: Control) -> None:
             for j in range(6):
                 total += c.model.mass_matrix[axis, j] * missing[j]
             wanted[axis] = total
-        leg_forces(scratch.jacobian, wanted, scratch.factors, feedback)
+        actuator_forces(scratch.jacobian, wanted, scratch.factors, feedback)
         for i in range(feedback.shape[0]):
             feedback[i] *= c.constants.gain / oil_spring(c.model.nominal[i], c.command.lengths[i])
     else:

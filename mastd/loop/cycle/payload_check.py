@@ -146,10 +146,10 @@ class Measured:
     def __init__(self, frame: Frame) -> None:
         slices = frame.layout.slices
         first, last = slices["pose"].start, slices["force"].stop
-        links = last - slices["force"].start
+        actuators = last - slices["force"].start
         self._frame = frame.values[first:last]
         self._wrench = frame.field("command.payload_wrench")
-        self.values: FloatArray = np.zeros(last - first + 6 + links)
+        self.values: FloatArray = np.zeros(last - first + 6 + actuators)
         parts = {name: slice(slices[name].start - first, slices[name].stop - first) for name in slices}
         self._motion = self.values[: last - first]
         self.pose = self.values[parts["pose"]]

@@ -55,7 +55,7 @@ _MOTION = (
 )
 
 
-def frame_layout(links: int, accelerometers: int, rigs: int = 0) -> Layout:
+def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
     """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
 
     ``rigs``: numbers that the rigs' channels take.
@@ -73,16 +73,16 @@ def frame_layout(links: int, accelerometers: int, rigs: int = 0) -> Layout:
             Field("redundancy_residual", 1, "m", "disagreement of the redundant link with the others"),
             Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
             Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
-            Field("length", links, "m", "measured length, calibrated"),
-            Field("length_rate", links, "m/s", "rate of the measured length"),
-            Field("force", links, "N", "chamber pressures times piston areas, pushing positive"),
+            Field("length", actuators, "m", "measured length, calibrated"),
+            Field("length_rate", actuators, "m/s", "rate of the measured length"),
+            Field("force", actuators, "N", "chamber pressures times piston areas, pushing positive"),
             *(
                 Field(f"command.{field.name}", field.size, field.unit, field.meaning)
-                for field in command_layout(links)
+                for field in command_layout(actuators)
             ),
             *(
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
-                for field in sample_layout(links, accelerometers)
+                for field in sample_layout(actuators, accelerometers)
             ),
             *((Field(RIGS, rigs, "SI", "what the rigs give"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
@@ -129,8 +129,8 @@ def _channels(field: Field) -> list[Channel]:
         ]
     if name == "sample.pressures":
         return [
-            Channel(f"pressure_{chamber}.{link}", unit, None, f"pressure of chamber {chamber}")
-            for link in range(1, field.size // 2 + 1)
+            Channel(f"pressure_{chamber}.{actuator}", unit, None, f"pressure of chamber {chamber}")
+            for actuator in range(1, field.size // 2 + 1)
             for chamber in (1, 2)
         ]
     if ", " in unit:
@@ -165,17 +165,17 @@ def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
 class Frame:
     """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
 
-    def __init__(self, links: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
+    def __init__(self, actuators: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
         """``rigs``: the channels of what rigs give."""
-        self.layout = frame_layout(links, accelerometers, len(rigs))
+        self.layout = frame_layout(actuators, accelerometers, len(rigs))
         self.channels = frame_channels(self.layout, rigs)
         self.values: FloatArray = np.zeros(self.layout.size)
         self.index = {name: position.start for name, position in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""
-        self.command_layout = command_layout(links)
-        self.sample_layout = sample_layout(links, accelerometers)
+        self.command_layout = command_layout(actuators)
+        self.sample_layout = sample_layout(actuators, accelerometers)
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)

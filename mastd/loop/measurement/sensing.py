@@ -117,13 +117,13 @@ class Sensing:
         self._required = (1 << 3 * n) - 1
         self._spools = ((1 << n) - 1) << 3 * n
         self._spool = sample.field("spools")
-        self._links = n
+        self._actuators = n
         self._arrived: int | None = None
         """Step of the sample before this one."""
         self._accepted: int | None = None
         """Step of the last sample that could be used; None if there is none to compare with."""
         self._risen = False
-        self._risen_height = table.limits.stroke_margin - min(link.stroke for link in table.links)
+        self._risen_height = table.limits.stroke_margin - min(actuator.stroke for actuator in table.links)
         # A gap that is shorter than a following error may last cannot become one.
         self._unnoticed_steps = 1 + round(daemon.guard.following_delay / self._period)
         self._bridged_ns = -(1 << 62)
@@ -215,7 +215,7 @@ class Sensing:
         self._arrived = sample.step
         lost = ~sample.valid & self._spools
         if lost:
-            self._spool[[bool(lost >> 3 * self._links + k & 1) for k in range(self._links)]] = np.nan
+            self._spool[[bool(lost >> 3 * self._actuators + k & 1) for k in range(self._actuators)]] = np.nan
         invalid = ~sample.valid & self._required
         if invalid:
             self._reject(Code.SAMPLE_INVALID, (invalid & -invalid).bit_length() - 1)
@@ -256,7 +256,7 @@ class Sensing:
 
     def _describe(self, code: Code) -> str:
         if code in (Code.SENSOR_FROZEN, Code.SPOOL_LOST):
-            return self._sensor_name(self._links + int(self._guard.state.detail[code, 0]))
+            return self._sensor_name(self._actuators + int(self._guard.state.detail[code, 0]))
         return self._guard.describe(code)
 
     def _rejection_code(self, reason: int, channel: int) -> Code:
@@ -264,7 +264,7 @@ class Sensing:
             return Code.SAMPLE_NOT_FINITE
         if reason == JUMPED:
             return Code.LENGTH_JUMP
-        return Code.LENGTH_RANGE if channel < self._links else Code.PRESSURE_RANGE
+        return Code.LENGTH_RANGE if channel < self._actuators else Code.PRESSURE_RANGE
 
     def _reject(self, code: Code, channel: int) -> None:
         """Count a sample that cannot be used; report it when it is one too many in a row."""
@@ -291,7 +291,7 @@ class Sensing:
             self._reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
 
     def _sensor_name(self, channel: int) -> str:
-        n = self._links
+        n = self._actuators
         if channel < n:
             return f"length of actuator {channel + 1}"
         if channel >= 3 * n:
@@ -302,8 +302,8 @@ class Sensing:
 
 def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer) -> PoseModel:
     kinematics = daemon.kinematics
-    lengths = [link.transducer for link in table.links]
-    pressures = [sensor for link in table.links for sensor in link.pressure_transducers]
+    lengths = [actuator.transducer for actuator in table.links]
+    pressures = [sensor for actuator in table.links for sensor in actuator.pressure_transducers]
     return PoseModel(
         length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
         pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),

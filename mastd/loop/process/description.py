@@ -26,7 +26,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "table_top_m": table.body.top_height,
         "table_size_m": list(table.body.size),
         "neutral_position_m": list(table.neutral_position),
-        "links": [_link(link) for link in table.links],
+        "links": [_actuator(actuator) for actuator in table.links],
         "maximum_force_n": table.actuator.maximum_force,
         "supply_pressure_pa": table.supply.pressure,
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
@@ -34,11 +34,11 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
     }
 
 
-def _link(link: LinkSettings) -> dict[str, Any]:
+def _actuator(actuator: LinkSettings) -> dict[str, Any]:
     return {
-        "name": link.name,
-        "base_m": list(link.base_joint),
-        "table_m": list(link.table_joint),
-        "neutral_length_m": link.neutral_length,
-        "stroke_m": link.stroke,
+        "name": actuator.name,
+        "base_m": list(actuator.base_joint),
+        "table_m": list(actuator.table_joint),
+        "neutral_length_m": actuator.neutral_length,
+        "stroke_m": actuator.stroke,
     }

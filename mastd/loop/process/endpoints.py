@@ -84,7 +84,7 @@ class Operators:
         daemon = installation.daemon
         config = GatewayConfig.of(
             daemon.gateway,
-            links=len(installation.table.links),
+            actuators=len(installation.table.links),
             states=tuple(state.name for state in State),
             faults={
                 int(row.code): FaultWords(row.code.name, row.title, row.action.name, row.clear, row.hint)
@@ -133,7 +133,7 @@ class Operators:
             columns=tuple(columns[: installation.frame_width - VEHICLE_NUMBERS]),
             spare=VEHICLE_NUMBERS,
             states=tuple(state.name for state in State),
-            links=len(installation.table.links),
+            actuators=len(installation.table.links),
             network=rigs_address(network) if network else None,
             keys=str(keys_directory()) if network else None,
         )

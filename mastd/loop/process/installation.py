@@ -115,8 +115,8 @@ class Installation:
     @property
     def frame_width(self) -> int:
         """Numbers of the loop's frame, a simulated vehicle's included."""
-        links, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
-        return frame_layout(links, sensors, len(self.rig_channels)).size
+        actuators, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
+        return frame_layout(actuators, sensors, len(self.rig_channels)).size
 
     @property
     def rig_channels(self) -> tuple[Channel, ...]:

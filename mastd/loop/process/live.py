@@ -43,7 +43,7 @@ def line(status: NewestValueBlock) -> str:
 class LiveLine:
     """Context manager around the process that prints the line on standard error."""
 
-    def __init__(self, status: NewestValueBlock, links: int) -> None:
+    def __init__(self, status: NewestValueBlock, actuators: int) -> None:
         self._process = subprocess.Popen(
             [
                 sys.executable,
@@ -51,7 +51,7 @@ class LiveLine:
                 "-m",
                 "mastd.loop.process.live",
                 str(status.descriptor),
-                str(links),
+                str(actuators),
                 str(os.getpid()),
             ],
             pass_fds=(status.descriptor,),
@@ -72,7 +72,7 @@ class LiveLine:
             self._process.wait()
 
 
-def main(descriptor: int, links: int, parent: int) -> None:
+def main(descriptor: int, actuators: int, parent: int) -> None:
     """Print the line until the run has ended or the loop's process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -80,7 +80,7 @@ def main(descriptor: int, links: int, parent: int) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    status = NewestValueBlock(status_layout(links), descriptor)
+    status = NewestValueBlock(status_layout(actuators), descriptor)
     with Live(console=Console(stderr=True), auto_refresh=False) as live:
         while os.getppid() == parent:
             status.read()

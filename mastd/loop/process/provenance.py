@@ -51,8 +51,8 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "daemon": as_json(installation.daemon),
         "seeds": {"plant": connection.request.seed if connection.address is None else None},
         "serials": {
-            "lengths": [link.transducer.serial for link in table.links],
-            "pressures": [[p.serial for p in link.pressure_transducers] for link in table.links],
+            "lengths": [actuator.transducer.serial for actuator in table.links],
+            "pressures": [[p.serial for p in actuator.pressure_transducers] for actuator in table.links],
             "accelerometers": [sensor.serial for sensor in table.sensors.accelerometers],
         },
         "plant": {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mastd.control.reference.stream import add_knot, begin_stream, read_stream, stream_block
-from mastd.kinematics.inverse import link_lengths
+from mastd.kinematics.inverse import actuator_lengths
 from mastd.loop.payload.loaded_profile import Driven, OnTable
 from mastd.loop.payload.prepare import driven_vehicle, table_vehicle
 from mastd.loop.process.installation import Installation
@@ -68,7 +68,7 @@ def compile_kernels(installation: Installation) -> None:
     """Load the kernels from the cache, or compile them into it; takes seconds the first time only."""
     cycle = installation.bare_cycle()
     sample = cycle.sample
-    link_lengths(
+    actuator_lengths(
         installation.geometry.legs,
         np.zeros(6),
         sample.field("lengths"),

@@ -36,9 +36,9 @@ from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.kinematics.geometry import Geometry
-from mastd.motion.preflight.envelope_kernel import links_of_motions, worst_valve_ratios
-from mastd.motion.preflight.limits import LINK_LIMITS, Limit, link_bounds
-from mastd.motion.preflight.survey import LINK, LINK_ROWS
+from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
+from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds
+from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
@@ -117,14 +117,14 @@ class Envelope:
         self._geometry = Geometry.from_settings(table)
         self._model = TableModel.from_settings(table, payload).values
         self._hydraulics = hydraulic_constants(table)
-        self._bounds = link_bounds(table)
+        self._bounds = actuator_bounds(table)
         self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
         self._grid = self._probe()
 
     def limits(self, scale: float = 1.0) -> tuple[Limit, ...]:
         """Return every limit at ``scale`` times the boxes' velocity, acceleration and jerk."""
-        worst, forces = self._links(scale)
-        return (*self._link_limits(worst), self._pose_limit(), *self._oil_limits(scale, forces))
+        worst, forces = self._actuators(scale)
+        return (*self._actuator_limits(worst), self._pose_limit(), *self._oil_limits(scale, forces))
 
     def passing_scale(self) -> float:
         """Return the scale at which the least margin becomes zero, rounded down to a thousandth."""
@@ -153,20 +153,20 @@ class Envelope:
             motions[:, _MOVED + axis, 1, axis] = 1.0
         for probe, pair in enumerate(_PAIRS):
             motions[:, _PAIRED + probe, 1, pair] = 1.0
-        count = self._geometry.links
+        count = self._geometry.actuators
         flat = motions.reshape(-1, 4, 6)
-        links, centres = np.empty((len(flat), 4, count)), np.empty_like(flat)
-        links_of_motions(
+        actuators, centres = np.empty((len(flat), 4, count)), np.empty_like(flat)
+        actuators_of_motions(
             self._geometry.legs,
             self._model,
             self._point,
             flat,
             np.empty((count + WORK_ROWS, 6)),
             centres,
-            links,
+            actuators,
         )
         lengths, rates, accelerations, forces = np.moveaxis(
-            links.reshape(len(poses), _PROBES, 4, count), 2, 0
+            actuators.reshape(len(poses), _PROBES, 4, count), 2, 0
         )
         return _Grid(
             shape=tuple(len(values) for values in levels),
@@ -179,7 +179,7 @@ class Envelope:
             poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _STILL, 0],
         )
 
-    def _links(self, scale: float) -> tuple[FloatArray, FloatArray]:
+    def _actuators(self, scale: float) -> tuple[FloatArray, FloatArray]:
         """Return the worst of each link (LINK_ROWS, n), and its greatest force either way (n,)."""
         grid = self._grid
         v, a, j = (
@@ -193,15 +193,15 @@ class Envelope:
         ratios = np.empty_like(rates)
         worst_valve_ratios(self._hydraulics, rates, pushes, pulls, ratios)
         away = grid.lengths - self._geometry.neutral_lengths
-        worst = np.empty((LINK_ROWS, self._geometry.links))
-        worst[LINK.stroke] = np.maximum(self._over_box(away), self._over_box(-away))
-        worst[LINK.velocity] = self._over_box(rates)
-        worst[LINK.acceleration] = self._over_box(_linear(grid.slopes, a) + quadratic)
-        worst[LINK.jerk] = self._over_box(jerks)
-        worst[LINK.push_force] = self._over_box(pushes)
-        worst[LINK.pull_force] = self._over_box(pulls)
-        worst[LINK.valve_flow] = self._over_box(ratios)
-        return worst, np.maximum(worst[LINK.push_force], worst[LINK.pull_force])
+        worst = np.empty((ACTUATOR_ROWS, self._geometry.actuators))
+        worst[ACTUATOR_VALUE.stroke] = np.maximum(self._over_box(away), self._over_box(-away))
+        worst[ACTUATOR_VALUE.velocity] = self._over_box(rates)
+        worst[ACTUATOR_VALUE.acceleration] = self._over_box(_linear(grid.slopes, a) + quadratic)
+        worst[ACTUATOR_VALUE.jerk] = self._over_box(jerks)
+        worst[ACTUATOR_VALUE.push_force] = self._over_box(pushes)
+        worst[ACTUATOR_VALUE.pull_force] = self._over_box(pulls)
+        worst[ACTUATOR_VALUE.valve_flow] = self._over_box(ratios)
+        return worst, np.maximum(worst[ACTUATOR_VALUE.push_force], worst[ACTUATOR_VALUE.pull_force])
 
     def _cubic(self, velocity: FloatArray) -> FloatArray:
         """Return the greatest part (n,) of a link's jerk that is cubic in the rates.
@@ -231,12 +231,12 @@ class Envelope:
                 worst = worst + np.max(bend.reshape(-1, bend.shape[-1]), axis=0) / 8.0
         return np.where(np.isnan(worst), np.inf, worst)
 
-    def _link_limits(self, worst: FloatArray) -> list[Limit]:
+    def _actuator_limits(self, worst: FloatArray) -> list[Limit]:
         limits: list[Limit] = []
-        for name, row, unit in LINK_LIMITS:
-            link = int(np.argmax(worst[row] / self._bounds[row]))
-            where = f"link {link + 1}: {self._table.links[link].name}"
-            limits.append(_upper(name, worst[row, link], self._bounds[row, link], unit, where))
+        for name, row, unit in ACTUATOR_LIMITS:
+            actuator = int(np.argmax(worst[row] / self._bounds[row]))
+            where = f"link {actuator + 1}: {self._table.links[actuator].name}"
+            limits.append(_upper(name, worst[row, actuator], self._bounds[row, actuator], unit, where))
         return limits
 
     def _pose_limit(self) -> Limit:

@@ -7,19 +7,19 @@ from mastd.dynamics.oil_flow import valve_ratio
 from mastd.dynamics.table_model import force_reference
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.inverse import actuator_motion
 from mastd.motion.washout.seat_point import centre_motion
 
 
 @fused_kernel
-def links_of_motions(
+def actuators_of_motions(
     legs: Legs,
     model: FloatArray,
     point: FloatArray,
     motions: FloatArray,
     work: FloatArray,
     centres: FloatArray,
-    links: FloatArray,
+    actuators: FloatArray,
 ) -> None:
     """Write lengths, their rates and accelerations, and forces of the actuators: ``links`` (m, 4, n).
 
@@ -27,9 +27,9 @@ def links_of_motions(
     (n + 8, 6) is scratch, ``model`` that of ``TableModel``. SI.
     """
     for m in range(motions.shape[0]):
-        centre, rows = centres[m], links[m]
+        centre, rows = centres[m], actuators[m]
         centre_motion(point, motions[m], centre)
-        link_motion(
+        actuator_motion(
             legs,
             centre[0],
             centre[1],

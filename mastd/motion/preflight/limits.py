@@ -20,8 +20,8 @@ from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.observer import SolveLimits
 from mastd.motion.preflight.survey import (
-    LINK,
-    LINK_ROWS,
+    ACTUATOR_ROWS,
+    ACTUATOR_VALUE,
     WINDOW,
     Scratch,
     SurveyedBlock,
@@ -36,14 +36,14 @@ from mastd.settings.table.table import TableSettings
 
 Windows = list[BoolArray]
 
-LINK_LIMITS = (
-    ("stroke", LINK.stroke, "m"),
-    ("velocity", LINK.velocity, "m/s"),
-    ("acceleration", LINK.acceleration, "m/s2"),
-    ("jerk", LINK.jerk, "m/s3"),
-    ("push_force", LINK.push_force, "N"),
-    ("pull_force", LINK.pull_force, "N"),
-    ("valve_flow", LINK.valve_flow, "1"),
+ACTUATOR_LIMITS = (
+    ("stroke", ACTUATOR_VALUE.stroke, "m"),
+    ("velocity", ACTUATOR_VALUE.velocity, "m/s"),
+    ("acceleration", ACTUATOR_VALUE.acceleration, "m/s2"),
+    ("jerk", ACTUATOR_VALUE.jerk, "m/s3"),
+    ("push_force", ACTUATOR_VALUE.push_force, "N"),
+    ("pull_force", ACTUATOR_VALUE.pull_force, "N"),
+    ("valve_flow", ACTUATOR_VALUE.valve_flow, "1"),
 )
 """Limits of an actuator: name, row of ``LinkRow``, unit."""
 _OBSERVER_LIMITS = SolveLimits(tolerance=1e-7, update_tolerance=1e-9, maximum_updates=10)
@@ -92,8 +92,8 @@ class Findings:
     block.
     """
 
-    links: FloatArray
-    links_knot: IntArray
+    actuators: FloatArray
+    actuators_knot: IntArray
     axes: FloatArray
     axes_knot: IntArray
     found: FloatArray
@@ -121,7 +121,7 @@ class Examiner:
         self._geometry = Geometry.from_settings(table)
         self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
         self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
-        self._bounds = link_bounds(table)
+        self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,
             neutral_lengths=self._geometry.neutral_lengths,
@@ -140,9 +140,9 @@ class Examiner:
 
         Of what ``load`` does beyond standing, ``load_ratio`` counts.
         """
-        count = self._geometry.links
-        links = np.full((LINK_ROWS, count), -np.inf)
-        links_knot = np.zeros((LINK_ROWS, count), dtype=np.int64)
+        count = self._geometry.actuators
+        actuators = np.full((ACTUATOR_ROWS, count), -np.inf)
+        actuators_knot = np.zeros((ACTUATOR_ROWS, count), dtype=np.int64)
         axes = np.full(6, -np.inf)
         axes_knot = np.zeros(6, dtype=np.int64)
         found = np.zeros(2)
@@ -164,35 +164,42 @@ class Examiner:
             survey(self._surveyed, walked, worst, scratch)
             flows.append(worst.flows)
             peaks.append(worst.peaks)
-            links_knot = np.where(worst.links > links, start + worst.links_at, links_knot)
+            actuators_knot = np.where(worst.actuators > actuators, start + worst.actuators_at, actuators_knot)
             axes_knot = np.where(worst.axes > axes, start + worst.axes_at, axes_knot)
-            links, axes = np.maximum(links, worst.links), np.maximum(axes, worst.axes)
+            actuators, axes = np.maximum(actuators, worst.actuators), np.maximum(axes, worst.axes)
             block_found = worst.found
             if found[0] == 0.0 and block_found[0] > 0.0:
                 found_knot[0] = start + block_found[1]
             if block_found[2] > found[1]:
                 found_knot[1] = start + block_found[3]
             found[:] = found[0] + block_found[0], max(found[1], block_found[2])
-        return Findings(links, links_knot, axes, axes_knot, found, found_knot, flows, peaks)
+        return Findings(actuators, actuators_knot, axes, axes_knot, found, found_knot, flows, peaks)
 
     def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil]:
         """Return every limit with the worst point found, and what the motion takes of the supply."""
         oil = self._oil(timeline, findings.flows)
         return (
-            *self._link_limits(findings),
+            *self._actuator_limits(findings),
             self._pose_limit(findings),
             _observer_limit(findings),
             *self._oil_limits(oil, timeline),
         ), oil
 
-    def _link_limits(self, findings: Findings) -> list[Limit]:
+    def _actuator_limits(self, findings: Findings) -> list[Limit]:
         limits: list[Limit] = []
-        for name, row, unit in LINK_LIMITS:
-            bounds, worst = self._bounds[row], findings.links[row]
-            link = int(np.argmax(worst / bounds))
-            where = f"link {link + 1}: {self._table.links[link].name}"
+        for name, row, unit in ACTUATOR_LIMITS:
+            bounds, worst = self._bounds[row], findings.actuators[row]
+            actuator = int(np.argmax(worst / bounds))
+            where = f"link {actuator + 1}: {self._table.links[actuator].name}"
             limits.append(
-                _upper(name, worst[link], bounds[link], unit, findings.links_knot[row, link], where)
+                _upper(
+                    name,
+                    worst[actuator],
+                    bounds[actuator],
+                    unit,
+                    findings.actuators_knot[row, actuator],
+                    where,
+                )
             )
         return limits
 
@@ -264,16 +271,20 @@ class Examiner:
         ]
 
 
-def link_bounds(table: TableSettings) -> FloatArray:
+def actuator_bounds(table: TableSettings) -> FloatArray:
     """Return the limits of each actuator, (LINK_ROWS, n) in SI."""
     limits = table.limits
-    bounds = np.empty((LINK_ROWS, len(table.links)))
-    bounds[LINK.stroke] = np.array([link.stroke for link in table.links]) - limits.stroke_margin
-    bounds[LINK.velocity] = limits.velocity
-    bounds[LINK.acceleration] = limits.acceleration
-    bounds[LINK.jerk] = _JERK_RATIO * limits.jerk
-    bounds[[LINK.push_force, LINK.pull_force]] = limits.force_share * table.actuator.maximum_force
-    bounds[LINK.valve_flow] = 1.0
+    bounds = np.empty((ACTUATOR_ROWS, len(table.links)))
+    bounds[ACTUATOR_VALUE.stroke] = (
+        np.array([actuator.stroke for actuator in table.links]) - limits.stroke_margin
+    )
+    bounds[ACTUATOR_VALUE.velocity] = limits.velocity
+    bounds[ACTUATOR_VALUE.acceleration] = limits.acceleration
+    bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
+    bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = (
+        limits.force_share * table.actuator.maximum_force
+    )
+    bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds
 
 

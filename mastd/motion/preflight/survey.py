@@ -8,17 +8,17 @@ import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import oil_flow, valve_ratio
-from mastd.dynamics.table_model import add_load, leg_forces, wrench
+from mastd.dynamics.table_model import actuator_forces, add_load, wrench
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.inverse import actuator_motion
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.observer import SolveLimits, observe
 from mastd.motion.profile.timeline import KNOT_SPACING, spline_point
 
 
-class LinkRow(NamedTuple):
+class ActuatorValue(NamedTuple):
     """Rows of a table of actuators."""
 
     stroke: Annotated[int, Entry("m", "distance from neutral")]
@@ -30,8 +30,8 @@ class LinkRow(NamedTuple):
     valve_flow: Annotated[int, Entry("1", "flow as a ratio of that of the open valve")]
 
 
-LINK = index_table(LinkRow)
-LINK_ROWS = size_of(LINK)
+ACTUATOR_VALUE = index_table(ActuatorValue)
+ACTUATOR_ROWS = size_of(ACTUATOR_VALUE)
 WINDOW = 64
 """Knots of a window, the unit in which a motion can be walked in part."""
 
@@ -77,8 +77,8 @@ class Worst(NamedTuple):
     over its bound in each window.
     """
 
-    links: FloatArray
-    links_at: IntArray
+    actuators: FloatArray
+    actuators_at: IntArray
     axes: FloatArray
     axes_at: IntArray
     found: FloatArray
@@ -88,15 +88,15 @@ class Worst(NamedTuple):
     @classmethod
     def of(cls, actuators: int, knots: int, windows: int) -> Worst:
         """Return results before anything was found."""
-        rows = (LINK_ROWS, actuators)
+        rows = (ACTUATOR_ROWS, actuators)
         return cls(
-            links=np.full(rows, -np.inf),
-            links_at=np.zeros(rows, np.int64),
+            actuators=np.full(rows, -np.inf),
+            actuators_at=np.zeros(rows, np.int64),
             axes=np.full(6, -np.inf),
             axes_at=np.zeros(6, np.int64),
             found=np.zeros(4),
             flows=np.zeros(knots),
-            peaks=np.full((windows, LINK_ROWS), -np.inf),
+            peaks=np.full((windows, ACTUATOR_ROWS), -np.inf),
         )
 
 
@@ -118,7 +118,7 @@ class Scratch(NamedTuple):
     @classmethod
     def of(cls, actuators: int) -> Scratch:
         """Return scratch for so many actuators."""
-        shapes = ((actuators, 6), (4, 6), (6,), (7, 6), (6,), (LINK_ROWS,), *[(actuators,)] * 5)
+        shapes = ((actuators, 6), (4, 6), (6,), (7, 6), (6,), (ACTUATOR_ROWS,), *[(actuators,)] * 5)
         scratch = cls(*(np.zeros(shape) for shape in shapes))
         # A part of a wider array is another type, for which ``spline_point`` is compiled on its own: with the
         # fused rounding of ``survey``, which that of the reference generator must not take over.
@@ -149,12 +149,14 @@ def survey(table: SurveyedTable, block: SurveyedBlock, worst: Worst, scratch: Sc
 def _move(table: SurveyedTable, block: SurveyedBlock, k: int, scratch: Scratch) -> None:
     """Write lengths, rates, accelerations and forces of the actuators at a knot."""
     pose, rates, accelerations = scratch.point[0], scratch.point[1], scratch.point[2]
-    link_motion(table.legs, pose, rates, accelerations, scratch.lengths, scratch.rates, scratch.accelerations)
+    actuator_motion(
+        table.legs, pose, rates, accelerations, scratch.lengths, scratch.rates, scratch.accelerations
+    )
     geometric_jacobian(table.legs, pose, scratch.jacobian)
     wrench(table.model, pose, rates, accelerations, scratch.wanted)
     if k < block.riding.shape[0]:
         add_load(pose, block.standing, block.riding[k], block.riding_ratio, scratch.wanted)
-    leg_forces(scratch.jacobian, scratch.wanted, scratch.factors, scratch.forces)
+    actuator_forces(scratch.jacobian, scratch.wanted, scratch.factors, scratch.forces)
 
 
 @fused_kernel
@@ -164,22 +166,22 @@ def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, s
     flow = 0.0
     for i in range(before.shape[0]):
         rate, acceleration, force = scratch.rates[i], scratch.accelerations[i], scratch.forces[i]
-        values[LINK.stroke] = abs(scratch.lengths[i] - table.neutral_lengths[i])
-        values[LINK.velocity] = abs(rate)
-        values[LINK.acceleration] = abs(acceleration)
-        values[LINK.jerk] = abs(acceleration - before[i]) / KNOT_SPACING if follows else 0.0
+        values[ACTUATOR_VALUE.stroke] = abs(scratch.lengths[i] - table.neutral_lengths[i])
+        values[ACTUATOR_VALUE.velocity] = abs(rate)
+        values[ACTUATOR_VALUE.acceleration] = abs(acceleration)
+        values[ACTUATOR_VALUE.jerk] = abs(acceleration - before[i]) / KNOT_SPACING if follows else 0.0
         before[i] = acceleration
-        values[LINK.push_force] = force
-        values[LINK.pull_force] = -force
-        values[LINK.valve_flow] = valve_ratio(table.hydraulics, rate, force)
+        values[ACTUATOR_VALUE.push_force] = force
+        values[ACTUATOR_VALUE.pull_force] = -force
+        values[ACTUATOR_VALUE.valve_flow] = valve_ratio(table.hydraulics, rate, force)
         flow += oil_flow(table.hydraulics, rate, force)
-        for row in range(LINK_ROWS):
+        for row in range(ACTUATOR_ROWS):
             ratio = values[row] / table.bounds[row, i]
             if not ratio <= peaks[row]:
                 peaks[row] = ratio
-            if not values[row] <= worst.links[row, i]:
-                worst.links[row, i] = values[row] if values[row] == values[row] else np.inf
-                worst.links_at[row, i] = k
+            if not values[row] <= worst.actuators[row, i]:
+                worst.actuators[row, i] = values[row] if values[row] == values[row] else np.inf
+                worst.actuators_at[row, i] = k
     worst.flows[k] = flow
 
 

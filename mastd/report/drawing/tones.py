@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-LINKS: Final = ("link1", "link2", "link3", "link4", "link5", "link6", "link7", "link8")
+ACTUATORS: Final = ("link1", "link2", "link3", "link4", "link5", "link6", "link7", "link8")
 RUNS: Final = ("run1", "run2", "run3", "run4", "run5", "run6")
 
 TONES: Final[dict[str, tuple[str, str]]] = {

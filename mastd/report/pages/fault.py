@@ -9,7 +9,7 @@ from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.report.drawing.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures
 from mastd.report.numbers import counted, plain, quantity
-from mastd.report.pages.run import event_blocks, leg_pictures
+from mastd.report.pages.run import actuator_pictures, event_blocks
 from mastd.report.pictures.cycles import cycle_panels
 from mastd.report.pictures.motion import axis_panels
 from mastd.report.provenance_table import provenance_facts, rights_table
@@ -46,7 +46,7 @@ def fault_page(run: Run, result: Mapping[str, Any]) -> Page:
         Heading("Motion around the fault"),
         Pictures(axis_panels(view, AXES, AXES)),
         Heading("Actuators and supply"),
-        leg_pictures(view),
+        actuator_pictures(view),
         Heading("Cycle times"),
         Pictures(cycle_panels(view)),
         Heading("Traceability"),

@@ -13,7 +13,7 @@ from mastd.report.drawing.blocks import Banner, Block, Cell, Heading, Page, Para
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.picture import Curve, Mark, Panel
 from mastd.report.drawing.svg import svg
-from mastd.report.drawing.tones import LINKS, TONES, tone_of
+from mastd.report.drawing.tones import ACTUATORS, TONES, tone_of
 from mastd.report.numbers import figure, quantity
 
 _MAX_RESPONSES: Final = 24
@@ -66,7 +66,7 @@ def convergence(document: Mapping[str, Any]) -> Panel:
     asked = _asked(plays)
     for k, (name, short) in enumerate(zip(asked, _short(asked), strict=True)):
         values = [one["nrmse"] for play in plays for one in play["figures"] if one["name"] == name]
-        curves.append(Curve(numbers, _column(values), tone_of(LINKS, k), short))
+        curves.append(Curve(numbers, _column(values), tone_of(ACTUATORS, k), short))
     best = document["best"]
     return Panel(
         "error, rms over that of the target",
@@ -157,7 +157,7 @@ def matrix_panels(
     panels = []
     for k, name in enumerate(names[:_MAX_RESPONSES]):
         curves = tuple(
-            Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(LINKS, axis), drive)
+            Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(ACTUATORS, axis), drive)
             for axis, drive in enumerate(drives)
         )
         coherence = Curve(frequency, matrix.coherence[shown, k], "achieved")

@@ -234,14 +234,14 @@ def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block
         blocks += _spectra(driven, spectra)
     blocks += [
         Heading("Actuators and supply"),
-        leg_pictures(view),
+        actuator_pictures(view),
         Heading("Cycle times"),
         Pictures(cycle_panels(view)),
     ]  # fmt: skip
     return blocks
 
 
-def leg_pictures(view: View) -> Pictures:
+def actuator_pictures(view: View) -> Pictures:
     """Return lengths, forces, internal force and supply."""
     supply = supply_panel(view)
     rest = () if supply is None else (supply,)

@@ -11,7 +11,7 @@ from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, LENGTH_AXES
 from mastd.report.drawing.picture import Bar, Bound, Curve, Mark, Panel
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
-from mastd.report.drawing.tones import LINKS, tone_of
+from mastd.report.drawing.tones import ACTUATORS, tone_of
 from mastd.report.numbers import group, part
 from mastd.report.reading import View
 from mastd.signals.metrics import ROTATION_ARM
@@ -91,36 +91,44 @@ def curve(
 def length_panels(view: View) -> tuple[Panel, ...]:
     """Return the legs' lengths about neutral within their stroke, over time and as the range of each."""
     names = view.run.numbered("length")
-    links = part(view.run.metadata, "table", "links")
+    actuators = part(view.run.metadata, "table", "links")
     neutral: list[float | None] = [None] * len(names)
     stroke = None
-    if isinstance(links, list) and len(links) == len(names) and links:
-        neutral = [float(link["neutral_length"]) for link in links]
-        stroke = min(float(link["stroke"]) for link in links)
+    if isinstance(actuators, list) and len(actuators) == len(names) and actuators:
+        neutral = [float(actuator["neutral_length"]) for actuator in actuators]
+        stroke = min(float(actuator["stroke"]) for actuator in actuators)
     values = []
     for name, middle in zip(names, neutral, strict=True):
         length = view.column(name)
         values.append(1e3 * (length - (np.nanmean(length) if middle is None else middle)))
-    return _link_panels(view, "length about neutral, mm", values, None if stroke is None else 1e3 * stroke)
+    return _actuator_panels(
+        view, "length about neutral, mm", values, None if stroke is None else 1e3 * stroke
+    )
 
 
 def force_panels(view: View) -> tuple[Panel, ...]:
     """Return the legs' forces with the largest that an actuator has, over time and as ranges."""
     limit = part(view.run.metadata, "table", "actuator", "maximum_force")
     forces = [1e-3 * view.column(name) for name in view.run.numbered("force")]
-    return _link_panels(view, "force, kN", forces, 1e-3 * limit if isinstance(limit, int | float) else None)
+    return _actuator_panels(
+        view, "force, kN", forces, 1e-3 * limit if isinstance(limit, int | float) else None
+    )
 
 
-def _link_panels(view: View, title: str, values: list[FloatArray], limit: float | None) -> tuple[Panel, ...]:
+def _actuator_panels(
+    view: View, title: str, values: list[FloatArray], limit: float | None
+) -> tuple[Panel, ...]:
     bounds = () if limit is None else (Bound(-limit, "limit"), Bound(limit, "limit"))
     bars = []
-    for link, column in enumerate(values):
+    for actuator, column in enumerate(values):
         sound = column[np.isfinite(column)]
         if len(sound):
-            bars.append(Bar(link + 1.0, float(sound.min()), float(sound.max()), tone_of(LINKS, link)))
+            bars.append(
+                Bar(actuator + 1.0, float(sound.min()), float(sound.max()), tone_of(ACTUATORS, actuator))
+            )
     curves = tuple(
-        curve(view.times, column, view.span, view, tone_of(LINKS, link), str(link + 1), 0.9)
-        for link, column in enumerate(values)
+        curve(view.times, column, view.span, view, tone_of(ACTUATORS, actuator), str(actuator + 1), 0.9)
+        for actuator, column in enumerate(values)
     )
     empty = "" if bars else "none in the record"
     return (
@@ -203,7 +211,7 @@ def _together(view: View, title: str, names: list[str], factor: float) -> Panel:
             factor * view.column(name),
             view.span,
             view,
-            tone_of(LINKS, index),
+            tone_of(ACTUATORS, index),
             name.rsplit(".", 1)[1],
         )
         for index, name in enumerate(names)

@@ -96,7 +96,7 @@ def items(geometry: Geometry) -> list[Item]:
             "004.mobility",
             "degrees of freedom by eq. (2): 6 of the table, 2 spins an actuator",
             20,
-            mobility(geometry.links),
+            mobility(geometry.actuators),
             "1",
         ),
         *_neutral(geometry),
@@ -201,24 +201,24 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
         ]
         digits = 0.5e-4 if method == "observer" else 0.5e-5
         mean_digits = digits if method == "observer" else 0.0
-        for link, (mean, deviation) in enumerate(zip(column.means, column.deviations, strict=True)):
-            present = converged and link < geometry.links
+        for actuator, (mean, deviation) in enumerate(zip(column.means, column.deviations, strict=True)):
+            present = converged and actuator < geometry.actuators
             found += [
                 compare(
-                    f"{prefix}.mean_um.{link + 1}",
-                    f"Table 3, {name}: mean of g{link + 1}",
+                    f"{prefix}.mean_um.{actuator + 1}",
+                    f"Table 3, {name}: mean of g{actuator + 1}",
                     mean,
-                    float(errors[:, link].mean()) if present else None,
+                    float(errors[:, actuator].mean()) if present else None,
                     "um",
                     relative=means,
                     absolute=mean_digits,
                 ),
                 compare(
-                    f"{prefix}.sd_um.{link + 1}",
-                    f"Table 3, {name}: standard deviation of g{link + 1}"
+                    f"{prefix}.sd_um.{actuator + 1}",
+                    f"Table 3, {name}: standard deviation of g{actuator + 1}"
                     + (", ten times the printed figure" if factor != 1.0 else ""),
                     round(deviation * factor, 9),
-                    float(errors[:, link].std()) if present else None,
+                    float(errors[:, actuator].std()) if present else None,
                     "um",
                     relative=_SMALL,
                     absolute=digits * factor,
@@ -229,14 +229,14 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
 
 def _table_4(geometry: Geometry, gain: FloatArray) -> list[Item]:
     found = []
-    for links, paper in _TABLE_4:
+    for actuators, paper in _TABLE_4:
         ours = None
-        if max(links) <= geometry.links:
-            group = tuple(link - 1 for link in links)
+        if max(actuators) <= geometry.actuators:
+            group = tuple(actuator - 1 for actuator in actuators)
             least, greatest = workspace.independent_range(geometry, gain, group, agreement=_AGREEMENT)
             ours = round(min(abs(least), greatest) * 1e3, 6)
-        names = "_".join(str(link) for link in links)
-        spoken = " and ".join(str(link) for link in links)
+        names = "_".join(str(actuator) for actuator in actuators)
+        spoken = " and ".join(str(actuator) for actuator in actuators)
         what = f"Table 4: range ± in which link {spoken} may move alone, whole mm"
         found.append(compare(f"004.table4.links_{names}_mm", what, paper, ours, "mm"))
     return found
@@ -254,7 +254,7 @@ def _singular(geometry: Geometry) -> list[Item]:
     """Section III.5: shift the table until links 5 and 6 lie on one line, or links 1 to 4 in one plane."""
     poses: dict[str, FloatArray | None] = {"figure_7b": None, "figure_8": None}
     vectors = geometry.neutral_vectors
-    if geometry.links > 5:
+    if geometry.actuators > 5:
         line = geometry.base_joints[4] - geometry.base_joints[5]
         along = np.linalg.norm(vectors[4]) * line / np.linalg.norm(line) - vectors[4]
         poses["figure_7b"] = np.concatenate((along, np.zeros(3)))

@@ -10,15 +10,15 @@ from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at
 
 
-def mobility(links: int) -> int:
+def mobility(actuators: int) -> int:
     """Return the degrees of freedom by eq. (2), M = 6 (n − j − 1) + Σ f, of a table on ``links`` actuators.
 
     Bodies: table, ground and two of each actuator. Joints: a ball at either end (3) and between the two
     parts of an actuator one that slides and turns (2). So M is 6 of the table and a spin of every part.
     """
-    bodies = 2 + 2 * links
-    joints = 3 * links
-    return 6 * (bodies - joints - 1) + 2 * links * 3 + links * 2
+    bodies = 2 + 2 * actuators
+    joints = 3 * actuators
+    return 6 * (bodies - joints - 1) + 2 * actuators * 3 + actuators * 2
 
 
 def isotropy(geometry: Geometry, poses: FloatArray) -> FloatArray:

@@ -73,7 +73,7 @@ class InertiaEstimate(Settings):
     uncertainty: Annotated[Inertia, Field(ge=0)]
 
 
-class IdentifiedLink(Settings):
+class IdentifiedActuator(Settings):
     """One actuator with its valve."""
 
     link: str
@@ -111,5 +111,5 @@ class IdentifiedSettings(Settings):
     """Of the record that it was made from."""
     nominal_payload: str
     """The payload that the play was made with, in one line; what was found serves no other payload."""
-    links: tuple[IdentifiedLink, ...]
+    links: tuple[IdentifiedActuator, ...]
     payload: IdentifiedPayload | None = None

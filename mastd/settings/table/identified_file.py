@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
-from mastd.settings.table.identified import IdentifiedLink, IdentifiedPayload, IdentifiedSettings
+from mastd.settings.table.identified import IdentifiedActuator, IdentifiedPayload, IdentifiedSettings
 from mastd.settings.table.payload import ExternalPayload, NoPayload, RigidPayload, VehiclePayload
 
 _UNITS: Final = {
@@ -53,16 +53,16 @@ def _lines(found: IdentifiedSettings) -> Iterator[str]:
     for key in ("name", "made", "table", "run_sha256", "nominal_payload"):
         yield f"{key}: {json.dumps(getattr(found, key))}"
     yield "links:"
-    for link in found.links:
-        yield from _link_lines(link)
+    for actuator in found.links:
+        yield from _actuator_lines(actuator)
     if found.payload is not None:
         yield from _payload_lines(found.payload)
 
 
-def _link_lines(link: IdentifiedLink) -> Iterator[str]:
-    yield f"  - link: {json.dumps(link.link)}"
+def _actuator_lines(actuator: IdentifiedActuator) -> Iterator[str]:
+    yield f"  - link: {json.dumps(actuator.link)}"
     for key in ("valve_gain", "valve_delay", "valve_overlap", "bulk_modulus", "coulomb", "viscous"):
-        yield f"    {key}: {_estimate(getattr(link, key), key)}"
+        yield f"    {key}: {_estimate(getattr(actuator, key), key)}"
 
 
 def _payload_lines(payload: IdentifiedPayload) -> Iterator[str]:

@@ -72,7 +72,7 @@ _TEXTS = (
 )
 
 
-def status_layout(links: int) -> Layout:
+def status_layout(actuators: int) -> Layout:
     """Return the layout of the status block for ``links`` actuators."""
     return Layout(
         "status",
@@ -106,11 +106,11 @@ def status_layout(links: int) -> Layout:
             Field("reference", 6, "m, rad", "pose asked for"),
             Field("pose", 6, "m, rad", "pose measured"),
             Field("residual", 1, "m", "sum of the length residuals of the pose"),
-            Field("lengths", links, "m", "measured lengths"),
-            Field("forces", links, "N", "measured actuator forces"),
-            Field("pressures", 2 * links, "Pa", "measured, chamber 1 and chamber 2 of each link in turn"),
+            Field("lengths", actuators, "m", "measured lengths"),
+            Field("forces", actuators, "N", "measured actuator forces"),
+            Field("pressures", 2 * actuators, "Pa", "measured, chamber 1 and chamber 2 of each link in turn"),
             Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
-            Field("following_peak", links, "m", "largest following errors since arming"),
+            Field("following_peak", actuators, "m", "largest following errors since arming"),
             Field("vehicle_numbers", VEHICLE_NUMBERS, "SI", "the simulated vehicle, see vehicle_block"),
             Field("ended", 1, "1", "1 when the loop has ended"),
             *(Field(name, TEXT_BYTES // 8, "UTF-8", meaning) for name, meaning in _TEXTS),

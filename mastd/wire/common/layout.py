@@ -51,14 +51,14 @@ SUPPLY_FIELDS = (
 )
 
 
-def sample_layout(links: int, accelerometers: int) -> Layout:
+def sample_layout(actuators: int, accelerometers: int) -> Layout:
     """Return the layout of a sample of ``links`` actuators and ``accelerometers`` single-axis sensors."""
     return Layout(
         "sample",
         (
-            Field("lengths", links, "m", "measured length of each link"),
-            Field("pressures", 2 * links, "Pa", "chamber 1 and chamber 2 of each link in turn"),
-            Field("spools", links, "1", "valve opening, 1 is fully open to chamber 1"),
+            Field("lengths", actuators, "m", "measured length of each link"),
+            Field("pressures", 2 * actuators, "Pa", "chamber 1 and chamber 2 of each link in turn"),
+            Field("spools", actuators, "1", "valve opening, 1 is fully open to chamber 1"),
             *(Field(name, 1, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
             Field(
                 "accelerometers",
@@ -70,16 +70,16 @@ def sample_layout(links: int, accelerometers: int) -> Layout:
     )
 
 
-def command_layout(links: int) -> Layout:
+def command_layout(actuators: int) -> Layout:
     """Return the layout of a command; its first five fields are those that ``command_sha256`` covers."""
     return Layout(
         "command",
         (
-            Field("lengths", links, "m", "length set-point at the end of the coming period"),
-            Field("rates", links, "m/s", "rate of the length set-point"),
-            Field("accelerations", links, "m/s2", "second derivative of the length set-point"),
-            Field("force_references", links, "N", "expected actuator force, tension negative"),
-            Field("valve_trims", links, "m/s", "added to the no-load speed that the valve is asked for"),
+            Field("lengths", actuators, "m", "length set-point at the end of the coming period"),
+            Field("rates", actuators, "m/s", "rate of the length set-point"),
+            Field("accelerations", actuators, "m/s2", "second derivative of the length set-point"),
+            Field("force_references", actuators, "N", "expected actuator force, tension negative"),
+            Field("valve_trims", actuators, "m/s", "added to the no-load speed that the valve is asked for"),
             Field(
                 "payload_wrench",
                 6,

@@ -28,7 +28,7 @@ class GatewayConfig:
     settings files before they are taken anew (empty: this daemon does not do that).
     """
 
-    links: int
+    actuators: int
     states: tuple[str, ...]
     faults: Mapping[int, FaultWords]
     loop_stuck_s: float
@@ -71,7 +71,7 @@ class GatewayConfig:
         return HandlerTerms(
             name=self.name,
             pid=pid,
-            links=self.links,
+            actuators=self.actuators,
             words=Words(self.states, self.faults),
             lease_ns=round(self.lease_s * 1e9),
             answer_ns=round(self.answer_s * 1e9),

@@ -88,7 +88,7 @@ def main() -> int:
         loop.ready()
         blocks = GatewayBlocks(
             NewestValueBlock(REQUEST, given["request"]),
-            NewestValueBlock(status_layout(config.links), given["status"]),
+            NewestValueBlock(status_layout(config.actuators), given["status"]),
             NewestValueBlock(DRIVER, given["driver"]),
             NewestValueBlock(RIG_STATUS, given["rigs"]) if given["rigs"] >= 0 else None,
         )

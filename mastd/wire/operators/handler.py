@@ -267,9 +267,9 @@ class OperatorHandler:
             self._enqueue(Pending(session, command, verb, numbers(command)), now_ns)
 
     def _problem(self, arguments: Arguments) -> str:
-        link = arguments.link if isinstance(arguments, Jog) else UNSET
-        if link is not UNSET and not 1 <= link <= self._terms.links:
-            return f"there is no actuator {link}, actuators are 1 to {self._terms.links}"
+        actuator = arguments.link if isinstance(arguments, Jog) else UNSET
+        if actuator is not UNSET and not 1 <= actuator <= self._terms.actuators:
+            return f"there is no actuator {actuator}, actuators are 1 to {self._terms.actuators}"
         return ""
 
     def _release(self, session: Session, command: Command, now_ns: int) -> None:

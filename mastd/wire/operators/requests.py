@@ -54,8 +54,8 @@ def numbers(command: Command) -> tuple[float, ...]:
             return (share,)
         case Jog(amount, str() as axis):
             return (0.0, float(AXES.index(axis)), amount)
-        case Jog(amount, link=int() as link):
-            return (1.0, float(link - 1), amount)
+        case Jog(amount, link=int() as actuator):
+            return (1.0, float(actuator - 1), amount)
     return ()
 
 

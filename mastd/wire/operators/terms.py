@@ -53,7 +53,7 @@ class HandlerTerms:
 
     name: str
     pid: int
-    links: int
+    actuators: int
     words: Words
     lease_ns: int
     answer_ns: int

@@ -33,9 +33,9 @@ class LinkTerms:
     period_ns: int
 
     @classmethod
-    def of(cls, links: int, accelerometers: int, mode: Mode, period_ns: int) -> LinkTerms:
+    def of(cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int) -> LinkTerms:
         """Return the terms of a table with ``links`` actuators and ``accelerometers`` single-axis sensors."""
-        return cls(sample_layout(links, accelerometers), command_layout(links), mode, period_ns)
+        return cls(sample_layout(actuators, accelerometers), command_layout(actuators), mode, period_ns)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class RigGatewayConfig:
     columns: tuple[ChannelLine, ...]
     spare: int
     states: tuple[str, ...]
-    links: int
+    actuators: int
     network: str | None = None
     keys: str | None = None
 

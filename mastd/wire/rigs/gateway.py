@@ -69,7 +69,7 @@ def main() -> int:
             Event(given["shown"]),
             Event(given["answered"]),
         )
-        status = NewestValueBlock(status_layout(config.links), given["status"])
+        status = NewestValueBlock(status_layout(config.actuators), given["status"])
         rigs = NewestValueBlock(RIG_STATUS, given["rigs"])
         event_loop = RigEventLoop(config, loop.parent, sockets, counters, link, status, rigs, log)
         loop.ready()

@@ -176,7 +176,7 @@ def check_smoothness(rig: Rig, trace: Trace) -> None:
     limits, geometry = rig.plan.table.limits, rig.plan.geometry
     assert limits.jerk >= SMOOTH
     enabled, truth = np.array(trace.enabled), np.array(trace.truth)
-    lengths, rates, accelerations = np.array(trace.command).reshape(-1, 3, geometry.links).swapaxes(0, 1)
+    lengths, rates, accelerations = np.array(trace.command).reshape(-1, 3, geometry.actuators).swapaxes(0, 1)
     bounds = [
         (lengths, 3, SMOOTH),
         (rates, 2, SMOOTH),

@@ -81,7 +81,7 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
         pass
     assert rig.state() is State.READY
     assert rig.codes() == []
-    motions, accelerations, links = (np.array(column) for column in zip(*rig.rows, strict=True))
+    motions, accelerations, actuators = (np.array(column) for column in zip(*rig.rows, strict=True))
     asked, felt = motions[:, 2, HEAVE], accelerations[:, HEAVE]
 
     early, late = slice(600, 900), slice(5500, 6500)
@@ -93,9 +93,9 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     # What the links are sent beyond what the record's reference asks.
     jacobian = np.empty((7, 6))
     geometry = rig.plan.geometry
-    added = np.empty_like(links[:, 0])
+    added = np.empty_like(actuators[:, 0])
     largest = 0.0
-    for row, (motion, sent) in enumerate(zip(motions, links, strict=True)):
+    for row, (motion, sent) in enumerate(zip(motions, actuators, strict=True)):
         euler_jacobian(geometry.legs, motion[0], jacobian)
         added[row] = sent[0] - jacobian @ motion[1]
         largest = max(largest, float(np.abs(jacobian @ motion[1]).max()))
@@ -103,8 +103,8 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     assert np.abs(added[8900:9000]).max() < 1e-4 * largest, "it has faded while the table stood"
     assert np.abs(added[-4:]).max() < 1e-6 * largest, "and it ends with the sine"
     # Rates and accelerations of the links are one motion, through hold and resume.
-    accelerations = links[:, 1]
-    difference = (links[2:, 0] - links[:-2, 0]) / 2e-3
+    accelerations = actuators[:, 1]
+    difference = (actuators[2:, 0] - actuators[:-2, 0]) / 2e-3
     assert np.abs(difference - accelerations[1:-1]).max() < 0.02 * np.abs(accelerations).max()
 
 

@@ -58,7 +58,7 @@ def nominal_truth(table: TableSettings, payload: Payload) -> TableTruth:
     return TableTruth(
         tuple(
             ActuatorTruth(
-                link.name,
+                actuator.name,
                 table.valve.rated_flow,
                 table.actuator.bulk_modulus,
                 friction.coulomb,
@@ -67,7 +67,7 @@ def nominal_truth(table: TableSettings, payload: Payload) -> TableTruth:
                 table.valve.delay,
                 table.valve.overlap,
             )
-            for link in table.links
+            for actuator in table.links
         ),
         carried,
     )
@@ -96,7 +96,7 @@ def test_a_table_that_stands_learns_nothing() -> None:
     assert missed(played, "heave") < 0.03
 
 
-def test_an_offset_of_one_transducer_does_not_bind_the_legs() -> None:
+def test_an_offset_of_one_transducer_does_not_bind_the_actuators() -> None:
     truth = nominal_truth(HOUSE.table, shaken("heave", 8.0).payload)
     actuators = (replace(truth.actuators[0], transducer_offset=OFFSET), *truth.actuators[1:])
     truth = replace(truth, actuators=actuators)

@@ -377,7 +377,7 @@ def test_the_threshold_is_the_settings_own(lab: Lab, code: Code) -> None:
     assert code not in rig.codes()
 
 
-def test_the_peak_of_the_following_error_is_kept_per_link(lab: Lab) -> None:
+def test_the_peak_of_the_following_error_is_kept_per_actuator(lab: Lab) -> None:
     rig = Bench(Plan.load(lab.table, lab.profile(PROFILE), lab.config))
     rig.run_profile(0.1)
     rig.cycle.sensing.reset_following_peak()

@@ -160,7 +160,7 @@ def test_a_sine_at_a_ride_mode_is_amplified(table: TableSettings, mode: str) -> 
     assert abs(due / rigid - 1.0) > 1.0
 
 
-def test_the_load_goes_through_the_legs(light: TableSettings) -> None:
+def test_the_load_goes_through_the_actuators(light: TableSettings) -> None:
     """Forces of least norm of the bare table's inverse dynamics less the load, turned out of P, by numpy."""
     made = profile(
         sine(
@@ -176,7 +176,7 @@ def test_the_load_goes_through_the_legs(light: TableSettings) -> None:
     timeline = program(made, light).timeline()
     load_, _ = Rider(payload_of(made), light).ride(timeline)
     bare, geometry = TableModel.from_settings(light, NoPayload()).values, Geometry.from_settings(light)
-    jacobian, own = np.empty((geometry.links, 6)), np.empty(6)
+    jacobian, own = np.empty((geometry.actuators, 6)), np.empty(6)
     forces = []
     times = np.asarray(np.arange(1601) * 1e-3, dtype=np.float64)
     for motion, wrench_on_table in zip(timeline.sample(times), load_.riding[0], strict=True):

@@ -208,7 +208,7 @@ def test_another_payload_is_taken_in_off_only_and_the_same_one_stands_on(lab: La
     assert rig.cycle.vehicles.on_table is standing
 
 
-def test_a_real_plant_is_sent_no_wrench_and_its_legs_carry_a_rigid_vehicle(lab: Lab) -> None:
+def test_a_real_plant_is_sent_no_wrench_and_its_actuators_carry_a_rigid_vehicle(lab: Lab) -> None:
     rig = Rig(Plan.load(lab.table, lab.profile(PROFILE), lab.config))
     rig.cycle.orders.meet_plant(False)
     for _ in range(20):

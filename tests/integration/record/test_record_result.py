@@ -137,7 +137,7 @@ def test_accelerations_are_judged_at_the_point_that_makes_the_motion(
 
 def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: Path) -> None:
     run = synthetic()
-    names = [f"command.{field}.{link}" for field in COMMAND_FIELDS for link in range(1, 8)]
+    names = [f"command.{field}.{actuator}" for field in COMMAND_FIELDS for actuator in range(1, 8)]
     digest = hashlib.sha256()
     for frame in run.frames[run.first : run.last + 1]:
         digest.update(np.array([frame[run.channels.column(name)] for name in names], dtype="<f8").tobytes())

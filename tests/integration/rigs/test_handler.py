@@ -70,7 +70,7 @@ class Desk:
             columns=COLUMNS,
             spare=0,
             states=tuple(state.name for state in State),
-            links=7,
+            actuators=7,
         )
         self._gateway = RigGatewayHandle.start(job, self._link, self._status, self._rig_status)
         self._number = 0

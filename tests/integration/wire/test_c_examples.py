@@ -31,9 +31,9 @@ pytestmark = pytest.mark.alone
 EXAMPLES = ROOT / "examples"
 PACKAGES = "gcc libc6-dev libzmq3-dev libmsgpack-dev"
 SECOND = 1_000_000_000
-LINKS, ACCELEROMETERS = 7, 8
+ACTUATORS, ACCELEROMETERS = 7, 8
 SESSION = 7
-COMMAND_SIZE = 5 * LINKS + 6
+COMMAND_SIZE = 5 * ACTUATORS + 6
 SOFTLY = """
 name: softly
 fade: 0.2 s
@@ -46,7 +46,7 @@ StartRig = Callable[[str], "Program"]
 
 
 def terms(mode: Mode) -> LinkTerms:
-    return LinkTerms.of(LINKS, ACCELEROMETERS, mode, 1_000_000)
+    return LinkTerms.of(ACTUATORS, ACCELEROMETERS, mode, 1_000_000)
 
 
 class Program:
@@ -263,7 +263,7 @@ def test_a_daemon_that_is_killed_frees_the_place(start: Start) -> None:
     bridge = start("lockstep")
     words = (
         "import sys, time; from mastd.wire.plant.socket_link import LinkTerms, connect; "
-        f"link = connect(sys.argv[1], LinkTerms.of({LINKS}, {ACCELEROMETERS}, 'lockstep', 1_000_000)); "
+        f"link = connect(sys.argv[1], LinkTerms.of({ACTUATORS}, {ACCELEROMETERS}, 'lockstep', 1_000_000)); "
         "print('seated', flush=True); time.sleep(60)"
     )
     first = subprocess.Popen(

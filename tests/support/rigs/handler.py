@@ -93,7 +93,7 @@ def rigs_job(mode: str = "free-run", address: str = "ipc:///nowhere") -> RigGate
         columns=COLUMNS,
         spare=0,
         states=tuple(state.name for state in State),
-        links=7,
+        actuators=7,
     )
 
 

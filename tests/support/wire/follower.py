@@ -11,7 +11,7 @@ from hil_sim.plant.process import EndOfLife, PlantServer
 from mastd.wire.plant.hello import LinkTerms
 from mastd.wire.plant.messages import Command, Sample
 
-LINKS = 7
+ACTUATORS = 7
 ACCELEROMETERS = 3
 
 
@@ -26,8 +26,8 @@ class Follower:
         self.boot_id = boot_id
         self.advances: list[tuple[int | None, int]] = []
         self._period_ns = period_ns
-        self._lengths = [1.0] * LINKS
-        self._targets = [1.0] * LINKS
+        self._lengths = [1.0] * ACTUATORS
+        self._targets = [1.0] * ACTUATORS
 
     def read(self, sample: Sample) -> None:
         sample.boot_id = self.boot_id
@@ -51,7 +51,9 @@ class Follower:
 def main() -> None:
     address, mode, boot_id, parent = sys.argv[1:5]
     assert mode in ("lockstep", "free-run")
-    terms = LinkTerms.of(LINKS, ACCELEROMETERS, "lockstep" if mode == "lockstep" else "free-run", 1_000_000)
+    terms = LinkTerms.of(
+        ACTUATORS, ACCELEROMETERS, "lockstep" if mode == "lockstep" else "free-run", 1_000_000
+    )
     plant = Follower(terms.period_ns, int(boot_id))
     ended = EndOfLife(int(parent) if int(parent) else None)
     server = PlantServer(plant, terms, address, lambda message: {"kind_asked": str(message["kind"])})

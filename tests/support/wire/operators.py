@@ -28,7 +28,7 @@ from mastd.wire.operators.gateway import GatewayHandle
 from mastd.wire.operators.terms import FaultWords
 from tests.support.lab import PATIENCE
 
-LINKS = 7
+ACTUATORS = 7
 FLAT_MEMORY_KB = 4096
 """By how much a gateway's memory may grow while it is abused."""
 STATES = tuple(state.name for state in State)
@@ -58,7 +58,7 @@ def settings(**changes: object) -> GatewaySettings:
 def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) -> GatewayConfig:
     """Return a job whose sockets lie in ``directory``."""
     entries = {
-        "links": LINKS,
+        "links": ACTUATORS,
         "states": STATES,
         "faults": FAULTS,
         "loop_stuck_s": 0.3,
@@ -71,7 +71,7 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
 def about() -> dict[str, Any]:
     """Return what a daemon with the starter table tells of itself."""
     installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
-    layout = frame_layout(LINKS, len(installation.table.sensors.accelerometers))
+    layout = frame_layout(ACTUATORS, len(installation.table.sensors.accelerometers))
     return description(installation, frame_channels(layout))
 
 
@@ -80,7 +80,7 @@ class StandInLoop:
 
     def __init__(self, state: State = State.READY) -> None:
         self.request = NewestValueBlock(REQUEST)
-        self.status = NewestValueBlock(status_layout(LINKS))
+        self.status = NewestValueBlock(status_layout(ACTUATORS))
         self.driver = NewestValueBlock(DRIVER)
         self.state = state
         self.taken: list[tuple[Verb, tuple[float, ...]]] = []

@@ -288,9 +288,9 @@ class OperatorFrames:
 class PlantFrames:
     """What a stranger may say to the plant of a daemon, and the plant does not do."""
 
-    def __init__(self, random: Random, links: int) -> None:
+    def __init__(self, random: Random, actuators: int) -> None:
         self._random = random
-        self._command = Command(command_layout(links))
+        self._command = Command(command_layout(actuators))
 
     def draw(self) -> Frame:
         """Return one frame."""

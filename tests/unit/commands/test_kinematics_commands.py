@@ -97,7 +97,7 @@ def test_rows_go_from_file_to_file_and_back(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_row_without_a_pose_leaves_its_cells_empty(tmp_path: Path) -> None:
     lengths, poses = tmp_path / "lengths.csv", tmp_path / "poses.csv"
-    names = ",".join(f"length_{link}_m" for link in range(1, 8))
+    names = ",".join(f"length_{actuator}_m" for actuator in range(1, 8))
     lengths.write_text(names + "\n" + ",".join(["1.2"] * 7) + "\n" + ",".join(["-1"] * 7) + "\n")
     assert command("fk", "--in", str(lengths), "--out", str(poses)) == 1
     assert poses.read_text().splitlines()[2].startswith(",,,,,,0,20,")

@@ -158,11 +158,11 @@ def test_it_is_one_motion_that_was_foreseen_through_hold_resume_and_a_change_of_
     assert smaller == pytest.approx(0.6, abs=0.1), "it goes with the level"
 
 
-def test_no_link_is_moved_by_more_than_the_bound(table: TableSettings) -> None:
+def test_no_actuator_is_moved_by_more_than_the_bound(table: TableSettings) -> None:
     plays = Table(profile(bound="4 %"), table)
     asked, sent, _ = plays.play(8000, {})
     assert plays.correction.bounded
-    jacobian = np.empty((plays.geometry.links, 6))
+    jacobian = np.empty((plays.geometry.actuators, 6))
     euler_jacobian(plays.geometry.legs, np.zeros(6), jacobian)
     for order in range(4):
         added = np.abs((sent - asked)[:, order] @ jacobian.T).max()

@@ -24,10 +24,10 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 def with_an_eighth() -> Geometry:
     """The table on eight links: two patterns of offsets bind it."""
-    link = GEOMETRY.table_joints[6] * [-1.0, 1.0, 1.0], GEOMETRY.base_joints[6] * [-1.0, 1.0, 1.0]
+    actuator = GEOMETRY.table_joints[6] * [-1.0, 1.0, 1.0], GEOMETRY.base_joints[6] * [-1.0, 1.0, 1.0]
     return Geometry(
-        np.vstack([GEOMETRY.table_joints, link[0]]),
-        np.vstack([GEOMETRY.base_joints, link[1]]),
+        np.vstack([GEOMETRY.table_joints, actuator[0]]),
+        np.vstack([GEOMETRY.base_joints, actuator[1]]),
         GEOMETRY.neutral_position,
         np.append(GEOMETRY.neutral_lengths, GEOMETRY.neutral_lengths[6]),
         np.append(GEOMETRY.strokes, GEOMETRY.strokes[6]),
@@ -45,7 +45,7 @@ def motion_of(
     poses = np.sin(phase)[:, None] * swing
     lengths = lengths_at(geometry, poses)
     noise = 2e-6 * random.normal(size=lengths.shape)
-    friction = 3e3 * random.uniform(0.8, 1.2, geometry.links) * np.sign(np.cos(phase))[:, None]
+    friction = 3e3 * random.uniform(0.8, 1.2, geometry.actuators) * np.sign(np.cos(phase))[:, None]
     internal = force * null_vectors(geometry)[0]
     still = np.zeros_like(lengths) if trims is None else np.broadcast_to(trims, lengths.shape)
     return SlowMotion(poses, lengths + offsets + noise, 100e3 + friction + internal, np.array(still))
@@ -54,10 +54,10 @@ def motion_of(
 @pytest.mark.parametrize("geometry", [GEOMETRY, with_an_eighth()], ids=["seven", "eight"])
 def test_the_correction_is_the_part_that_no_movement_explains(geometry: Geometry) -> None:
     random = np.random.default_rng(5)
-    offsets = 1e-4 * random.normal(size=geometry.links)
+    offsets = 1e-4 * random.normal(size=geometry.actuators)
     found = find_offsets(geometry, motion_of(geometry, offsets), STIFFNESS, LIMIT)
     assert not found.balanced
-    assert len(found.patterns) == geometry.links - 6
+    assert len(found.patterns) == geometry.actuators - 6
     jacobian = jacobians_at(geometry, np.zeros(6))[0]
     explained = jacobian @ np.linalg.lstsq(jacobian, offsets, rcond=None)[0]
     np.testing.assert_allclose(found.corrections, explained - offsets, atol=3e-6)
@@ -94,7 +94,7 @@ def test_a_balance_at_work_is_believed_and_one_at_its_limit_is_not() -> None:
     assert limited.amount[0] == limited.by_lengths[0]
 
 
-def test_six_links_have_nothing_to_tell() -> None:
+def test_six_actuators_have_nothing_to_tell() -> None:
     six = Geometry(
         GEOMETRY.table_joints[1:],
         GEOMETRY.base_joints[1:],
@@ -118,7 +118,7 @@ def test_a_changed_value_leaves_every_other_character_as_it_is() -> None:
         a.replace("offset: 0 mm", f"offset: {k}.5 mm") for k, (a, _) in zip((0, 6), different, strict=True)
     ]
     read = load_text(changed, "table.yaml", TableSettings)
-    assert [link.transducer.offset for link in read.links] == [0.5e-3, *[0.0] * 5, 6.5e-3]
+    assert [actuator.transducer.offset for actuator in read.links] == [0.5e-3, *[0.0] * 5, 6.5e-3]
 
 
 def test_block_style_and_what_is_not_there() -> None:

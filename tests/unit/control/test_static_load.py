@@ -16,29 +16,31 @@ GRAVITY = 9.81
 TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
 
 
-def layout(links: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def layout(actuators: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Jacobian (n, 6) of links that stand criss-cross under a table."""
     random = np.random.default_rng(seed)
-    above = random.uniform(-1.5, 1.5, (links, 3))
-    along = random.normal(size=(links, 3)) + np.array([0.0, 0.0, 1.0])
+    above = random.uniform(-1.5, 1.5, (actuators, 3))
+    along = random.normal(size=(actuators, 3)) + np.array([0.0, 0.0, 1.0])
     along /= np.linalg.norm(along, axis=1)[:, None]
     return np.hstack([along, np.cross(above, along)])
 
 
-@pytest.mark.parametrize("links", [6, 7, 9])
-def test_the_weight_is_found_whatever_the_layout_and_the_legs_do_against_each_other(links: int) -> None:
-    jacobian = layout(links, links)
+@pytest.mark.parametrize("actuators", [6, 7, 9])
+def test_the_weight_is_found_whatever_the_layout_and_the_actuators_do_against_each_other(
+    actuators: int,
+) -> None:
+    jacobian = layout(actuators, actuators)
     mass, x, y = 41e3, 0.13, -0.07
     weight = mass * GRAVITY * np.array([0.0, 0.0, 1.0, y, -x, 0.0])
     other = np.array([1e3, -2e3, 3e3, 4e3, -5e3, 6e3])
     against = np.linalg.svd(jacobian)[0][:, 6:].sum(axis=1) * 50e3
     forces = jacobian @ np.linalg.solve(jacobian.T @ jacobian, weight - other) + against
-    found = weigh(jacobian, forces, np.full(links, 500.0), other, GRAVITY)
+    found = weigh(jacobian, forces, np.full(actuators, 500.0), other, GRAVITY)
     assert found.mass == pytest.approx(mass)
     assert found.centre == pytest.approx((x, y))
 
 
-def test_the_doubts_are_those_of_many_weighings_and_a_leg_that_sticks_hardly_counts() -> None:
+def test_the_doubts_are_those_of_many_weighings_and_an_actuator_that_sticks_hardly_counts() -> None:
     jacobian = layout(8, 3)
     random = np.random.default_rng(1)
     doubts = np.array([200.0] * 7 + [20e3])

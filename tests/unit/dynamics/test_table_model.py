@@ -40,11 +40,11 @@ def table() -> TableSettings:
 def geometry(table: TableSettings) -> Geometry:
     """Return the starter table's geometry."""
     return Geometry(
-        np.array([link.table_joint for link in table.links]),
-        np.array([link.base_joint for link in table.links]),
+        np.array([actuator.table_joint for actuator in table.links]),
+        np.array([actuator.base_joint for actuator in table.links]),
         np.array(table.neutral_position),
-        np.array([link.neutral_length for link in table.links]),
-        np.array([link.stroke for link in table.links]),
+        np.array([actuator.neutral_length for actuator in table.links]),
+        np.array([actuator.stroke for actuator in table.links]),
         np.array(table.control_point),
     )
 

@@ -10,11 +10,11 @@ import pytest
 from mastd.kinematics.conditioning import condition_number
 
 
-@pytest.mark.parametrize("links", [6, 7, 9])
-def test_it_is_the_product_of_the_frobenius_norms(links: int) -> None:
-    random = np.random.default_rng(links)
+@pytest.mark.parametrize("actuators", [6, 7, 9])
+def test_it_is_the_product_of_the_frobenius_norms(actuators: int) -> None:
+    random = np.random.default_rng(actuators)
     for _ in range(50):
-        jacobian = random.normal(size=(links, 6)) * random.uniform(0.1, 3.0, size=6)
+        jacobian = random.normal(size=(actuators, 6)) * random.uniform(0.1, 3.0, size=6)
         wanted = np.linalg.norm(jacobian) * np.linalg.norm(np.linalg.pinv(jacobian)) / 6.0
         found = condition_number(jacobian, np.full((6, 6), np.nan))
         assert found == pytest.approx(wanted, rel=1e-6)

@@ -114,9 +114,9 @@ def test_a_far_pose_is_found_rightly_or_not_at_all(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1.2, 0.0, 1e-9, 30.0, 1e300])
 def test_impossible_lengths_are_never_a_pose(method: str, bad: float) -> None:
-    for link in range(7):
+    for actuator in range(7):
         lengths = np.full((1, 7), 1.2)
-        lengths[0, link] = bad
+        lengths[0, actuator] = bad
         start = np.full((1, 6), 1e-3)
         found = solve(method, lengths, start=start)
         assert not found.converged[0]
@@ -173,7 +173,7 @@ def test_observer_finds_the_least_squares_pose_of_measured_lengths() -> None:
     assert np.abs(solution.pose - expected).max() < 1e-8
 
 
-def test_redundancy_is_the_twist_of_the_four_vertical_links() -> None:
+def test_redundancy_is_the_twist_of_the_four_vertical_actuators() -> None:
     assert np.allclose(OBSERVER.null_vectors, [[-0.5, 0.5, -0.5, 0.5, 0, 0, 0]], rtol=0, atol=1e-12)
     true = np.array([1e-3, -2e-3, 3e-3, 1e-3, -1e-3, 2e-3])
     lengths = lengths_at(GEOMETRY, true)[0]
@@ -252,24 +252,24 @@ def test_normal_equations_are_solved_as_by_the_library() -> None:
     assert np.allclose(work[12], np.linalg.solve(matrix, right), rtol=1e-12, atol=0)
 
 
-def hexapod(generator: np.random.Generator, links: int) -> Geometry:
+def hexapod(generator: np.random.Generator, actuators: int) -> Geometry:
     """A well-spread random geometry of any number of links, its legs leaning alternately both ways."""
-    turns = np.arange(links) * 2 * np.pi / links + generator.uniform(-0.1, 0.1, links)
-    lean = 0.6 * (-1.0) ** np.arange(links)
-    around = np.column_stack((np.cos(turns), np.sin(turns), np.zeros(links)))
-    base = np.column_stack((1.6 * np.cos(turns + lean), 1.6 * np.sin(turns + lean), np.zeros(links)))
-    joints = around * generator.uniform(0.9, 1.1, (links, 1)) + [0, 0, -0.2]
-    base[:, 2] = generator.uniform(-0.1, 0.1, links)
+    turns = np.arange(actuators) * 2 * np.pi / actuators + generator.uniform(-0.1, 0.1, actuators)
+    lean = 0.6 * (-1.0) ** np.arange(actuators)
+    around = np.column_stack((np.cos(turns), np.sin(turns), np.zeros(actuators)))
+    base = np.column_stack((1.6 * np.cos(turns + lean), 1.6 * np.sin(turns + lean), np.zeros(actuators)))
+    joints = around * generator.uniform(0.9, 1.1, (actuators, 1)) + [0, 0, -0.2]
+    base[:, 2] = generator.uniform(-0.1, 0.1, actuators)
     position = np.array([0.0, 0.0, 1.8])
     lengths = np.linalg.norm(position + joints - base, axis=1)
-    return Geometry(joints, base, position, lengths, np.full(links, 0.05), np.zeros(3))
+    return Geometry(joints, base, position, lengths, np.full(actuators, 0.05), np.zeros(3))
 
 
 @settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 100_000), links=st.integers(6, 10))
-def test_any_geometry_that_contracts_inverts_its_inverse(seed: int, links: int) -> None:
+@given(seed=st.integers(0, 100_000), actuators=st.integers(6, 10))
+def test_any_geometry_that_contracts_inverts_its_inverse(seed: int, actuators: int) -> None:
     generator = np.random.default_rng(seed)
-    geometry = hexapod(generator, links)
+    geometry = hexapod(generator, actuators)
     try:
         observer = SecondOrderObserver(geometry)
     except KinematicsError:
@@ -285,7 +285,7 @@ def test_any_geometry_that_contracts_inverts_its_inverse(seed: int, links: int) 
         assert found.converged.all()
         assert np.abs(found.poses - poses).max(initial=0.0) < 1e-4
     assert batch(observer, lengths).converged.all()
-    assert observer.null_vectors.shape == (links - 6, links)
+    assert observer.null_vectors.shape == (actuators - 6, actuators)
     assert np.abs(observer.null_vectors @ jacobians_at(geometry, np.zeros(6))[0]).max(initial=0.0) < 1e-12
 
 

@@ -17,7 +17,7 @@ from mastd.errors import KinematicsError
 from mastd.kinematics import rotation
 from mastd.kinematics.control_point import motion_at_point, motion_of_centre, pose_at_point, pose_of_centre
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.inverse import link_motion
+from mastd.kinematics.inverse import actuator_motion
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
@@ -71,8 +71,8 @@ def test_neutral_lengths_are_1200_mm(geometry: Geometry) -> None:
 
 
 def motion_of(geometry: Geometry, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    lengths, rates, accelerations = (np.empty(geometry.links) for _ in range(3))
-    link_motion(
+    lengths, rates, accelerations = (np.empty(geometry.actuators) for _ in range(3))
+    actuator_motion(
         geometry.legs,
         state[0],
         state[1],
@@ -186,7 +186,7 @@ def test_geometry_refuses_what_cannot_be_a_table(
         Geometry(**fields)
 
 
-def test_geometry_needs_six_links_with_length(geometry: Geometry) -> None:
+def test_geometry_needs_six_actuators_with_length(geometry: Geometry) -> None:
     fields = {name: getattr(geometry, name) for name in Geometry.__dataclass_fields__}
     five = {name: value[:5] if len(value) == 7 else value for name, value in fields.items()}
     with pytest.raises(KinematicsError, match="minimum 6"):

@@ -33,7 +33,7 @@ def test_neutral_jacobian_is_equation_20() -> None:
     assert np.allclose(GAIN @ design.neutral_jacobian(GEOMETRY), np.eye(6), rtol=0, atol=1e-14)
 
 
-def test_corners_of_the_workspace_have_a_link_at_its_stop() -> None:
+def test_corners_of_the_workspace_have_an_actuator_at_its_stop() -> None:
     poses = workspace.stroke_poses(GEOMETRY, GAIN)
     moved = np.abs(poses).max(axis=1) > 0
     used = np.abs(workspace.lengths_at(GEOMETRY, poses) - GEOMETRY.neutral_lengths) / GEOMETRY.strokes
@@ -102,7 +102,7 @@ def test_isotropy_is_the_inverse_condition_number_in_mm() -> None:
     assert jin_2012.isotropy(GEOMETRY, np.zeros(6))[0] == pytest.approx(1 / 2800)
 
 
-def test_a_link_that_may_not_move_alone_has_no_range() -> None:
+def test_an_actuator_that_may_not_move_alone_has_no_range() -> None:
     assert workspace.independent_range(GEOMETRY, GAIN, (0,)) == (0.0, 0.0)
     assert workspace.independent_range(GEOMETRY, GAIN, (5,)) == pytest.approx((-0.029, 0.030))
 
@@ -115,7 +115,9 @@ def test_every_number_of_the_paper_is_reproduced() -> None:
     for method in ("observer", "newton"):
         prefix = f"004.table3.{method}"
         assert {f"{prefix}.updates_max", f"{prefix}.updates_mean"} <= names
-        assert {f"{prefix}.{kind}_um.{link}" for kind in ("mean", "sd") for link in range(1, 8)} <= names
+        assert {
+            f"{prefix}.{kind}_um.{actuator}" for kind in ("mean", "sd") for actuator in range(1, 8)
+        } <= names
     assert {
         "004.mobility",
         "004.bound.roll_rad",
@@ -145,8 +147,8 @@ def test_a_moved_joint_shows_in_both_columns_of_table_3() -> None:
 
 
 @pytest.mark.parametrize("left_out", [3, 6])
-def test_a_link_left_out_changes_the_mobility(left_out: int) -> None:
-    keep = [link for link in range(7) if link != left_out]
+def test_an_actuator_left_out_changes_the_mobility(left_out: int) -> None:
+    keep = [actuator for actuator in range(7) if actuator != left_out]
     geometry = Geometry(
         GEOMETRY.table_joints[keep],
         GEOMETRY.base_joints[keep],

@@ -95,14 +95,14 @@ def test_the_seat_stays_in_its_boxes(name: str) -> None:
 
 
 @each_manoeuvre
-def test_the_links_stay_within_stroke_and_rate(name: str) -> None:
+def test_the_actuators_stay_within_stroke_and_rate(name: str) -> None:
     motion = played(name)[1].motion
     table = load(find("table", "table"), TableSettings)
     turns = Rotation.from_euler("xyz", motion[:, 0, 3:])
-    for link in table.links:
-        joint = motion[:, 0, :3] + table.neutral_position + turns.apply(link.table_joint)
-        length = np.linalg.norm(joint - np.array(link.base_joint), axis=1) - link.neutral_length
-        assert np.abs(length).max() <= link.stroke - table.limits.stroke_margin
+    for actuator in table.links:
+        joint = motion[:, 0, :3] + table.neutral_position + turns.apply(actuator.table_joint)
+        length = np.linalg.norm(joint - np.array(actuator.base_joint), axis=1) - actuator.neutral_length
+        assert np.abs(length).max() <= actuator.stroke - table.limits.stroke_margin
         assert np.abs(np.diff(length)).max() / PERIOD <= table.limits.velocity
 
 

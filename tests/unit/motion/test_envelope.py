@@ -33,7 +33,7 @@ CABIN = RigidPayload(
     centre_of_gravity=(0.0, 0.0, 1.7),
     inertia=(1300.0, 2200.0, 2200.0),
 )
-BY_LINK = ("stroke", "velocity", "acceleration", "jerk", "push_force", "pull_force", "valve_flow", "pose")
+BY_ACTUATOR = ("stroke", "velocity", "acceleration", "jerk", "push_force", "pull_force", "valve_flow", "pose")
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +73,9 @@ def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> Flo
 def lengths(seat: FloatArray, table: TableSettings) -> FloatArray:
     """Return the links' lengths (m, n) at coordinates (m, 6) of the seat, by matrices and square roots."""
     turns = Rotation.from_euler("ZYX", seat[:, [5, 4, 3]]).as_matrix()
-    arms = np.array([link.table_joint for link in table.links]) - SEAT
+    arms = np.array([actuator.table_joint for actuator in table.links]) - SEAT
     joints = np.array(table.neutral_position) + SEAT + seat[:, None, :3] + arms @ np.swapaxes(turns, 1, 2)
-    bases = np.array([link.base_joint for link in table.links])
+    bases = np.array([actuator.base_joint for actuator in table.links])
     return np.asarray(np.linalg.norm(joints - bases, axis=2))
 
 
@@ -100,7 +100,7 @@ def test_the_defaults_pass_with_a_cabin_of_two_tons(
     proof = prove(cueing, SEAT, table, CABIN)
     assert proof.ok
     assert proof.scale > 1.0
-    assert set(BY_LINK) | {"mean_flow", "accumulator"} == set(named(proof.limits))
+    assert set(BY_ACTUATOR) | {"mean_flow", "accumulator"} == set(named(proof.limits))
 
 
 @pytest.mark.parametrize("cueing", [WashoutSettings(kind="washout"), RideSettings(kind="ride")])
@@ -110,10 +110,10 @@ def test_no_motion_inside_the_boxes_asks_more(
     """Through the profile's own spline and survey, which know nothing of the proof."""
     proved = named(prove(cueing, SEAT, table, CABIN).limits)
     random = np.random.default_rng(1)
-    worst = dict.fromkeys(BY_LINK, 0.0)
+    worst = dict.fromkeys(BY_ACTUATOR, 0.0)
     for _ in range(25):
         found = walk(inside(boxes(cueing), random), table)
-        for name in BY_LINK:
+        for name in BY_ACTUATOR:
             assert found[name].worst <= proved[name].worst * (1.0 + 1e-6), name
             worst[name] = max(worst[name], found[name].worst / proved[name].worst)
         assert found["accumulator"].worst >= proved["accumulator"].worst
@@ -129,7 +129,7 @@ def test_corners_of_the_travel_are_reached_exactly(table: TableSettings) -> None
     travel = boxes(cueing).travel
     random = np.random.default_rng(2)
     places = np.vstack((random.choice([-1.0, 1.0], (300, 6)), random.uniform(-1.0, 1.0, (300, 6))))
-    neutral = np.array([link.neutral_length for link in table.links])
+    neutral = np.array([actuator.neutral_length for actuator in table.links])
     longest = float(np.max(np.abs(lengths(places * travel, table) - neutral)))
     assert 0.985 * proved <= longest <= proved
 

@@ -32,7 +32,8 @@ DESCRIPTION: dict[str, Any] = {
     "maximum_force_n": 196e3,
     "supply_pressure_pa": 210e5,
     "links": [
-        {"name": f"vertical {link}", "neutral_length_m": NEUTRAL, "stroke_m": STROKE} for link in range(7)
+        {"name": f"vertical {actuator}", "neutral_length_m": NEUTRAL, "stroke_m": STROKE}
+        for actuator in range(7)
     ],
 }
 
@@ -59,8 +60,8 @@ def status(state: str = "RUNNING", cause: bool = False, **changes: Any) -> dict[
         "active": ["FOLLOWING_ERROR", "VELOCITY"] if cause else [],
         "lengths_m": [NEUTRAL + STROKE * share for share in (-1.2, -0.95, -0.5, 0.0, 0.5, 0.95, 1.2)],
         "forces_n": [-190e3, 12.3e3, 0.0, 1.0, 2.0, 3.0, 4.0],
-        "following_peak_m": [0.00123 * link for link in range(7)],
-        "pressures_pa": [[101e5 + 1e5 * link, 96e5] for link in range(7)],
+        "following_peak_m": [0.00123 * actuator for actuator in range(7)],
+        "pressures_pa": [[101e5 + 1e5 * actuator, 96e5] for actuator in range(7)],
         "internal_force_n": 1234.0,
         "residual_m": 45e-6,
         "pose": [0.001, 0.002, 0.00345, 0.01, 0.02, 0.03],
@@ -126,9 +127,9 @@ def test_what_matters_is_there_in_every_state(display: Display, state: str, caus
         "e E-STOP",
     ):
         assert words in text
-    for link in range(7):
-        assert f"{101 + link}/96" in text
-        assert f"{1.23 * link:.2f}" in text
+    for actuator in range(7):
+        assert f"{101 + actuator}/96" in text
+        assert f"{1.23 * actuator:.2f}" in text
     assert text.count("BEYOND!") == 2
     assert text.count("on stop" if state in ("OFF", "LOW", "HIGH") else "NEAR END") == 2
     for words in ("+3.45", "q quit", "as of 0.1 s ago"):
@@ -174,7 +175,7 @@ def test_a_lost_connection_is_unmistakable() -> None:
     ):
         assert words in text
     assert "as of" not in text
-    assert all(f"\n{link} " in shown(lost, SMALL) for link in range(1, 8))
+    assert all(f"\n{actuator} " in shown(lost, SMALL) for actuator in range(1, 8))
     stale = in_one_line(shown(replace(view(), age_s=1.3), SMALL))
     assert "NO NEWS FOR 1.3 s" in stale
 
@@ -255,7 +256,7 @@ def test_the_newest_answer_stays_and_events_go_above_it() -> None:
     assert "lower? press y" in asked.splitlines()[-2]
 
 
-def test_bars_show_where_a_link_is() -> None:
+def test_bars_show_where_an_actuator_is() -> None:
     assert track(0.0, 11, ASCII) == "[----#----]"
     assert track(-1.0, 11, ASCII) == "[#---+----]"
     assert track(1.0, 11, ASCII) == "[----+---#]"

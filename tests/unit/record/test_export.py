@@ -35,7 +35,7 @@ CHANNELS = ChannelSet(
             )
             for axis in AXES
         ),
-        *(Recorded(f"command.length.{link}", "m", None, "length set-point") for link in range(1, 8)),
+        *(Recorded(f"command.length.{actuator}", "m", None, "length set-point") for actuator in range(1, 8)),
         Recorded("oil", "K", 100.0),
     ],
     1_000_000,

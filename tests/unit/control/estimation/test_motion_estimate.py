@@ -389,12 +389,12 @@ def test_with_several_sensors_gone_the_lengths_take_over(
     assert back < 0.03
 
 
-@pytest.mark.parametrize("link", range(7))
+@pytest.mark.parametrize("actuator", range(7))
 def test_a_wrong_length_never_costs_an_accelerometer(
-    table: TableSettings, gain: FloatArray, link: int
+    table: TableSettings, gain: FloatArray, actuator: int
 ) -> None:
     poses, values = noisy(table, gain, shaking, 2.0)
-    poses[1500:] += 1e-3 * gain[:, link]
+    poses[1500:] += 1e-3 * gain[:, actuator]
     _, bits = run(estimator_of(table, gain), poses, values)
     assert not bits.any()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mastd.control.reference.jog import STAYS, JogRanges, jog_axis, jog_link, plan_jog
+from mastd.control.reference.jog import STAYS, JogRanges, jog_actuator, jog_axis, plan_jog
 from mastd.control.reference.preview import PathLimits
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
@@ -35,34 +35,34 @@ def test_the_ranges_are_those_of_table_4() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(4, 6), st.floats(-0.029, 0.029))
-def test_a_jogged_link_moves_and_the_others_stay(link: int, amount: float) -> None:
-    jog = jog_link(NEUTRAL, link, amount, LIMITS, OBSERVER, RANGES)
+def test_a_jogged_actuator_moves_and_the_others_stay(actuator: int, amount: float) -> None:
+    jog = jog_actuator(NEUTRAL, actuator, amount, LIMITS, OBSERVER, RANGES)
     assert jog.target is not None, jog.refusal
     change = lengths_at(GEOMETRY, jog.target)[0] - lengths_at(GEOMETRY, NEUTRAL)[0]
-    assert change[link] == pytest.approx(amount, abs=1e-8)
-    assert np.abs(np.delete(change, link)).max() <= 1e-8
+    assert change[actuator] == pytest.approx(amount, abs=1e-8)
+    assert np.abs(np.delete(change, actuator)).max() <= 1e-8
 
 
 def test_off_neutral_the_others_stay_nearly_and_the_range_counts_from_neutral() -> None:
     pose = np.array([0.01, 0.005, 0.02, 0.01, -0.005, 0.005])
     before = lengths_at(GEOMETRY, pose)[0]
-    jog = jog_link(pose, 6, 0.01, LIMITS, OBSERVER, RANGES)
+    jog = jog_actuator(pose, 6, 0.01, LIMITS, OBSERVER, RANGES)
     assert jog.target is not None
     change = lengths_at(GEOMETRY, jog.target)[0] - before
     assert np.abs(np.delete(change, 6)).max() <= STAYS
     assert change[6] == pytest.approx(0.01, abs=STAYS)
-    there = jog_link(NEUTRAL, 4, 0.03, LIMITS, OBSERVER, RANGES).target
+    there = jog_actuator(NEUTRAL, 4, 0.03, LIMITS, OBSERVER, RANGES).target
     assert there is not None
-    refused = jog_link(there, 4, 0.01, LIMITS, OBSERVER, RANGES)
+    refused = jog_actuator(there, 4, 0.01, LIMITS, OBSERVER, RANGES)
     assert refused.target is None
     assert "+30.0 mm from neutral" in refused.refusal
     assert "-65.0 to +5.0 mm are possible" in refused.refusal
 
 
-@pytest.mark.parametrize("link", range(4))
-def test_a_vertical_link_alone_is_refused_with_what_can_move(link: int) -> None:
-    refusal = jog_link(NEUTRAL, link, 0.001, LIMITS, OBSERVER, RANGES).refusal
-    assert f"link {link + 1} cannot move while the others stand" in refusal
+@pytest.mark.parametrize("actuator", range(4))
+def test_a_vertical_actuator_alone_is_refused_with_what_can_move(actuator: int) -> None:
+    refusal = jog_actuator(NEUTRAL, actuator, 0.001, LIMITS, OBSERVER, RANGES).refusal
+    assert f"link {actuator + 1} cannot move while the others stand" in refusal
     assert "1+2 by -14 to 14 mm" in refusal
     assert "links 5, 6, 7 can move alone" in refusal
     assert len(refusal.encode()) <= 320, "a status block holds it"

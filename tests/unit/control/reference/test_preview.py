@@ -89,7 +89,7 @@ def test_a_profile_within_the_limits_is_played_bit_for_bit() -> None:
     assert (played.numbers()[:, 1] == 1.0).all()
 
 
-def test_a_link_that_would_be_too_fast_slows_the_whole_pose_and_full_speed_comes_back() -> None:
+def test_an_actuator_that_would_be_too_fast_slows_the_whole_pose_and_full_speed_comes_back() -> None:
     played = Played(sine(2.0, 2, 0.02, quiet=(3.0, 5.0)), 9500)
     speeds = played.numbers()[:, 1]
     assert np.abs(np.diff(played.lengths, axis=0)).max() / DT <= PATH.velocity * 1.001
@@ -101,7 +101,7 @@ def test_a_link_that_would_be_too_fast_slows_the_whole_pose_and_full_speed_comes
     assert not any(row[3] for row in played.rows)
 
 
-def test_a_link_that_would_accelerate_too_much_slows_the_whole_pose() -> None:
+def test_an_actuator_that_would_accelerate_too_much_slows_the_whole_pose() -> None:
     played = Played(sine(5.0, 0, 0.005), 9000)
     assert np.abs(np.diff(played.lengths, 2, axis=0)).max() / DT**2 <= PATH.acceleration * 1.01
     assert played.stays_on_its_path()

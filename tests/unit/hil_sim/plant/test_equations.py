@@ -101,9 +101,9 @@ class Reference:
         self.n = len(table.links)
         self.bodies = Bodies.of(table, PAYLOAD)
         self.inverse_inertia = np.linalg.inv(self.bodies.inertia)
-        self.p = np.array([link.table_joint for link in table.links])
-        self.base = np.array([link.base_joint for link in table.links])
-        self.neutral = np.array([link.neutral_length for link in table.links])
+        self.p = np.array([actuator.table_joint for actuator in table.links])
+        self.base = np.array([actuator.base_joint for actuator in table.links])
+        self.neutral = np.array([actuator.neutral_length for actuator in table.links])
         self.area = table.actuator.piston_areas[0]
         self.half_length = table.actuator.dead_length + table.links[0].stroke
         lin = table.valve.saturation
@@ -116,7 +116,7 @@ class Reference:
         flow: FloatArray = opening * gain * np.sign(drop) * np.sqrt(np.abs(drop))
         return flow
 
-    def links(self, body: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def actuators(self, body: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return extensions, rates, unit vectors in B, joints from the centre of gravity in B (n, 3)."""
         turned = rotation(body[3:6])
         arms = (self.p - self.bodies.centre) @ turned.T
@@ -140,7 +140,7 @@ class Reference:
         valve = self.table.valve
         friction = self.table.actuator.friction
         spool, spool_rate, bristle, body = x[2 * n : 3 * n], x[3 * n : 4 * n], x[4 * n : 5 * n], x[5 * n :]
-        extension, rates, units, arms = self.links(body)
+        extension, rates, units, arms = self.actuators(body)
         first, second = self.pressures(x, extension)
         returned = self.table.supply.return_pressure
         opens = np.clip(spool - valve.overlap, 0, 1)
@@ -191,8 +191,8 @@ class Reference:
 
 def static_forces(table: TableSettings, bodies: Bodies) -> FloatArray:
     """Return the smallest link forces that carry the weight at neutral."""
-    joints = np.array([link.table_joint for link in table.links])
-    base = np.array([link.base_joint for link in table.links])
+    joints = np.array([actuator.table_joint for actuator in table.links])
+    base = np.array([actuator.base_joint for actuator in table.links])
     units = np.array(table.neutral_position) + joints - base
     units /= np.linalg.norm(units, axis=1)[:, None]
     weight = np.array([0, 0, bodies.mass * table.gravity])
@@ -234,12 +234,12 @@ class Kernel:
 
     def pressures(self) -> FloatArray:
         """Return both chambers' pressures (2, n) at the present instant, from oil and length."""
-        links = self.block.actuator_states
-        extension = links[:, ACTUATOR_STATE.length] - 1.2
+        states = self.block.actuator_states
+        extension = states[:, ACTUATOR_STATE.length] - 1.2
         reach = self.table.actuator.dead_length + self.table.links[0].stroke
         beta = self.table.actuator.bulk_modulus
-        first = beta * (links[:, ACTUATOR_STATE.oil_1] / (self.area * (reach + extension)) - 1)
-        second = beta * (links[:, ACTUATOR_STATE.oil_2] / (self.area * (reach - extension)) - 1)
+        first = beta * (states[:, ACTUATOR_STATE.oil_1] / (self.area * (reach + extension)) - 1)
+        second = beta * (states[:, ACTUATOR_STATE.oil_2] / (self.area * (reach - extension)) - 1)
         return np.maximum([first, second], 0)
 
     def pose(self) -> FloatArray:
@@ -308,7 +308,7 @@ def test_pressures_and_pose_agree_with_the_equations_solved_by_scipy(
         x = solved.y[:, -1]
 
     expected = np.array(
-        [reference.pressures(state, reference.links(state[5 * n :])[0]) for state in solution]
+        [reference.pressures(state, reference.actuators(state[5 * n :])[0]) for state in solution]
     )
     span = expected.max() - expected.min()
     assert np.abs(np.array(pressures) - expected).max() <= within * span
@@ -406,7 +406,7 @@ def test_the_spool_follows_its_second_order_lag_and_its_rate_limit(table: TableS
     assert large[-1] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_body_without_links_flies_by_newton_and_euler(table: TableSettings) -> None:
+def test_a_body_without_actuators_flies_by_newton_and_euler(table: TableSettings) -> None:
     """Spun hard about all axes: the centre of gravity falls on a parabola, the angular momentum stays."""
     kernel = Kernel(without(table, friction=False))
     bodies = Bodies.of(table, PAYLOAD)
@@ -484,12 +484,12 @@ def test_a_small_chamber_and_a_closing_pressure_drop_stay_stable(table: TableSet
 
 def test_oil_cavitates_and_relieves_instead_of_pulling_or_bursting(table: TableSettings) -> None:
     kernel = Kernel(without(table, friction=False), payload=None)
-    links = kernel.block.actuator_states
+    states = kernel.block.actuator_states
     move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)
-    assert links[0, ACTUATOR_STATE.pressure_1] == 0.0
+    assert states[0, ACTUATOR_STATE.pressure_1] == 0.0
     relief = table.actuator.relief_pressure
-    assert links[0, ACTUATOR_STATE.pressure_2] > relief
+    assert states[0, ACTUATOR_STATE.pressure_2] > relief
     for _ in range(4000):
         _, returned = move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)
-    assert links[0, ACTUATOR_STATE.pressure_2] < 1.001 * relief
+    assert states[0, ACTUATOR_STATE.pressure_2] < 1.001 * relief
     assert returned >= 0.0

@@ -205,12 +205,12 @@ def test_the_drive_sees_an_offset_of_its_transducer() -> None:
 def test_a_calibration_in_the_tables_file_makes_up_for_what_is_true() -> None:
     """The drive works with calibrated lengths; the sample has what the transducer itself reads."""
     off = ActuatorTruth(link=TABLE.links[0].name, transducer_scale=1.25, transducer_offset=2e-3)
-    link = TABLE.links[0]
-    pressure = link.pressure_transducers[0].model_copy(update={"offset": 3e5})
-    mended = link.model_copy(
+    actuator = TABLE.links[0]
+    pressure = actuator.pressure_transducers[0].model_copy(update={"offset": 3e5})
+    mended = actuator.model_copy(
         update={
-            "transducer": link.transducer.model_copy(update={"scale": 0.8, "offset": -0.8 * 2e-3}),
-            "pressure_transducers": (pressure, link.pressure_transducers[1]),
+            "transducer": actuator.transducer.model_copy(update={"scale": 0.8, "offset": -0.8 * 2e-3}),
+            "pressure_transducers": (pressure, actuator.pressure_transducers[1]),
         }
     )
     table = TABLE.model_copy(update={"links": (mended, *TABLE.links[1:])})
@@ -295,7 +295,7 @@ def test_the_written_schema_of_the_truth_is_up_to_date() -> None:
     assert written == schema.text(PlantTruth), "run: python -m hil_sim.plant.truth"
 
 
-def test_a_truth_about_no_link_is_refused() -> None:
+def test_a_truth_about_no_actuator_is_refused() -> None:
     truth = PlantTruth(actuators=(ActuatorTruth(link="middle"),))
     with pytest.raises(SettingsError, match="no link 'middle'"):
         plant_of(truth)

@@ -32,8 +32,8 @@ class Nominal:
     """Commands of a motion from the table's nominal geometry and masses, by differences of the lengths."""
 
     def __init__(self, table: TableSettings, payload: PayloadTruth | None) -> None:
-        self.joints = np.array([link.table_joint for link in table.links])
-        self.base = np.array([link.base_joint for link in table.links])
+        self.joints = np.array([actuator.table_joint for actuator in table.links])
+        self.base = np.array([actuator.base_joint for actuator in table.links])
         self.neutral = np.array(table.neutral_position)
         self.gravity = table.gravity
         mass = 0.0 if payload is None else payload.mass
@@ -428,7 +428,7 @@ def test_a_command_far_from_the_table_is_approached_slowly() -> None:
     assert player.worst_acceleration < 2.0
 
 
-def test_valve_trim_moves_the_link_and_force_references_carry_no_offset() -> None:
+def test_valve_trim_moves_the_actuator_and_force_references_carry_no_offset() -> None:
     player = Player().raised()
     player.command.field("valve_trims")[:4] = 20e-3
     player.wait(1.0, player.command)

@@ -43,7 +43,7 @@ from mastd.wire.operators.messages import (
 from mastd.wire.operators.ports import HandlerPorts
 from mastd.wire.operators.requests import SlotBook, split_refusal
 from mastd.wire.operators.terms import HandlerTerms, Words
-from tests.support.wire.operators import FAULTS, LINKS, STATES, StandInLoop, wait_for
+from tests.support.wire.operators import ACTUATORS, FAULTS, STATES, StandInLoop, wait_for
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -51,7 +51,7 @@ ANNA, BERT = (0, b"anna's connection"), (0, b"bert's connection")
 TERMS = HandlerTerms(
     name="mastd",
     pid=4711,
-    links=LINKS,
+    actuators=ACTUATORS,
     words=Words(STATES, FAULTS),
     lease_ns=60 * SECOND,
     answer_ns=500 * MS,
@@ -220,11 +220,11 @@ def test_arguments_reach_the_block_as_it_wants_them(counter: Counter) -> None:
         (Verb.JOG, (1.0, 4.0, -0.01, 0.0)),
     ]
     counter.heard()
-    for sequence, link in enumerate((8, 0, -1, 1001), 4):
-        beyond = pack(Command(counter.numbers[ANNA], sequence, "jog", {"link": link, "amount": 0.0}))
+    for sequence, actuator in enumerate((8, 0, -1, 1001), 4):
+        beyond = pack(Command(counter.numbers[ANNA], sequence, "jog", {"link": actuator, "amount": 0.0}))
         counter.handler.on_message(ANNA, [beyond], counter.now)
         (answer,) = counter.answers()
-        assert answer.reason == f"jog is refused: there is no actuator {link}, actuators are 1 to 7"
+        assert answer.reason == f"jog is refused: there is no actuator {actuator}, actuators are 1 to 7"
 
 
 def test_a_repeated_command_is_answered_again_and_carried_out_once(counter: Counter) -> None:
@@ -555,7 +555,7 @@ def test_nothing_is_loaded_while_the_settings_are_taken_anew() -> None:
 def test_before_its_loop_a_daemon_says_what_it_waits_for() -> None:
     handler = Counter(State.OFF)
     handler.port = LoopPort(
-        handler.loop.request, NewestValueBlock(status_layout(LINKS)), 300 * MS, handler.now
+        handler.loop.request, NewestValueBlock(status_layout(ACTUATORS)), 300 * MS, handler.now
     )
     counters = GatewayCounters()
     ports = HandlerPorts(handler.port, DriverForwarder(handler.loop.driver, counters))

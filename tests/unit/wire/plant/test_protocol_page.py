@@ -17,12 +17,12 @@ from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, St
 from tests.support.wire.protocol_page import PAGE, table_after
 
 
-def symbol(base: int, one_link_more: int, one_accelerometer_more: int) -> str:
-    links, sensors = one_link_more - base, one_accelerometer_more - base
-    return {(0, 0): str(base), (1, 0): "n", (2, 0): "2n", (0, 1): "m"}[links, sensors]
+def symbol(base: int, one_actuator_more: int, one_accelerometer_more: int) -> str:
+    actuators, sensors = one_actuator_more - base, one_accelerometer_more - base
+    return {(0, 0): str(base), (1, 0): "n", (2, 0): "2n", (0, 1): "m"}[actuators, sensors]
 
 
-def rows_of(base: Layout, one_link_more: Layout, one_accelerometer_more: Layout) -> list[list[str]]:
+def rows_of(base: Layout, one_actuator_more: Layout, one_accelerometer_more: Layout) -> list[list[str]]:
     return [
         [
             str(base.slices[field.name].start),
@@ -31,7 +31,7 @@ def rows_of(base: Layout, one_link_more: Layout, one_accelerometer_more: Layout)
             field.unit,
             field.meaning,
         ]
-        for field, more, sensors in zip(base, one_link_more, one_accelerometer_more, strict=True)
+        for field, more, sensors in zip(base, one_actuator_more, one_accelerometer_more, strict=True)
     ]
 
 

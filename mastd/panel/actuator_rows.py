@@ -7,7 +7,7 @@ from typing import Final
 from rich.text import Text
 
 from mastd.panel.lines import BAD, CARE, QUIET, filled, joined, track
-from mastd.panel.reading import LinkReading, links, text
+from mastd.panel.reading import ActuatorReading, actuators, text
 from mastd.panel.view import Display, View, glyphs
 
 NEAR_END: Final = 0.9
@@ -26,41 +26,45 @@ _LENGTH: Final = "  length mm"
 _NOTE: Final = len(" NEAR END")
 
 
-def link_rows(view: View, display: Display) -> list[list[Text]]:
+def actuator_rows(view: View, display: Display) -> list[list[Text]]:
     """Return a row for each link behind a heading; where there is room with its name and whole length."""
-    found = links(view.status, view.description)
+    found = actuators(view.status, view.description)
     if not found:
         return [[joined([("actuators not known", QUIET)])]]
     wide = display.width >= _WIDE
-    name_width = min(max(len(link.name) for link in found), _MAX_NAME_LENGTH) + 1 if wide else 0
+    name_width = min(max(len(actuator.name) for actuator in found), _MAX_NAME_LENGTH) + 1 if wide else 0
     numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"
     bar_width = max(display.width - 2 - name_width - len(numbers) - _NOTE, _MIN_BAR)
     within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
     heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
     lies = text(view.status, "state") in LYING
     rows = [
-        _row(number, link, lies, (name_width, bar_width), display)
-        for number, link in enumerate(found, start=1)
+        _row(number, actuator, lies, (name_width, bar_width), display)
+        for number, actuator in enumerate(found, start=1)
     ]
     return [[Text(heading, QUIET), *rows]]
 
 
-def _row(number: int, link: LinkReading, lies: bool, widths: tuple[int, int], display: Display) -> Text:
+def _row(
+    number: int, actuator: ActuatorReading, lies: bool, widths: tuple[int, int], display: Display
+) -> Text:
     name_width, bar_width = widths
-    style, note = _state(link.share, lies)
-    little = link.margin is not None and not link.margin >= LITTLE_FORCE
-    margin_style = "" if not little else CARE if link.margin is not None and link.margin >= 0.0 else BAD
+    style, note = _state(actuator.share, lies)
+    little = actuator.margin is not None and not actuator.margin >= LITTLE_FORCE
+    margin_style = (
+        "" if not little else CARE if actuator.margin is not None and actuator.margin >= 0.0 else BAD
+    )
     return joined(
         [
             (f"{number} ", "bold"),
-            filled(link.name, name_width),
-            (track(_within(link.share), bar_width, glyphs(display)), style),
-            _figure(link.length, 1e3, "z11.2f") if name_width else "",
-            _figure(link.offset, 1e3, "+z10.2f"),
-            _figure(link.following, 1e3, "z10.2f"),
-            _pressures(link),
-            _figure(link.force, 1e-3, "+z10.1f"),
-            (_figure(link.margin, 100.0, "z9.0f"), margin_style),
+            filled(actuator.name, name_width),
+            (track(_within(actuator.share), bar_width, glyphs(display)), style),
+            _figure(actuator.length, 1e3, "z11.2f") if name_width else "",
+            _figure(actuator.offset, 1e3, "+z10.2f"),
+            _figure(actuator.following, 1e3, "z10.2f"),
+            _pressures(actuator),
+            _figure(actuator.force, 1e-3, "+z10.1f"),
+            (_figure(actuator.margin, 100.0, "z9.0f"), margin_style),
             (note, style),
         ]
     )
@@ -82,10 +86,10 @@ def _state(share: float | None, lies: bool) -> tuple[str, str]:
     return (QUIET, " on stop") if lies else (CARE, " NEAR END")
 
 
-def _pressures(link: LinkReading) -> str:
-    if link.pressures == (None, None):
+def _pressures(actuator: ActuatorReading) -> str:
+    if actuator.pressures == (None, None):
         return f"{'?':>10}"
-    a, b = (_figure(pressure, 1e-5, "z.0f") for pressure in link.pressures)
+    a, b = (_figure(pressure, 1e-5, "z.0f") for pressure in actuator.pressures)
     return f"{f'{a}/{b}':>10}"
 
 
