@@ -60,9 +60,9 @@ MIN_OPENING = 1.0e-12
 
 
 def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = None) -> FloatArray:
-    """Return the rows (n, ACTUATOR_COLUMNS) of a table's links: nominal, or what was identified.
+    """Return the rows (n, ACTUATOR_COLUMNS) of a table's actuators: nominal, or what was identified.
 
-    Raises SettingsError if the identified links are not those of the table.
+    Raises SettingsError if the identified actuators are not those of the table.
     """
     rows = np.array([_nominal(table, actuator.neutral_length, actuator.stroke) for actuator in table.links])
     if identified is None:
@@ -81,7 +81,7 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
 
 def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = None) -> list[float]:
-    """Return the delay in s of each link's valve, beside its lag."""
+    """Return the delay in s of each actuator's valve, beside its lag."""
     if identified is None:
         return [table.valve.delay] * len(table.links)
     found = {actuator.link: actuator.valve_delay.value for actuator in identified.links}
@@ -124,7 +124,7 @@ def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
 
 @fused_kernel
 def oil_spring(row: FloatArray, length: float) -> float:
-    """Return the stiffness in N/m of the locked oil of a link that is ``length`` m long."""
+    """Return the stiffness in N/m of the locked oil of an actuator that is ``length`` m long."""
     offset = length - row[ACTUATOR.neutral_length]
     first = max(row[ACTUATOR.column] + offset, MIN_LENGTH)
     second = max(row[ACTUATOR.column] - offset, MIN_LENGTH)
@@ -133,7 +133,7 @@ def oil_spring(row: FloatArray, length: float) -> float:
 
 @fused_kernel
 def seal_friction(row: FloatArray, bristles: FloatArray, actuator: int, rate: float, step: float) -> float:
-    """Advance the seal's bristle of ``link`` over ``step`` s at ``rate`` m/s; return the force in N.
+    """Advance the seal's bristle of ``actuator`` over ``step`` s at ``rate`` m/s; return the force in N.
 
     It has the sign of the rate: what the oil must push in addition. The bristle is advanced implicitly, so
     that no step is too long.

@@ -1,1 +1,1 @@
-"""The seven links of Jin 2012: geometry, inverse, forward, workspace; pure functions."""
+"""The seven actuators of Jin 2012: geometry, inverse, forward, workspace; pure functions."""

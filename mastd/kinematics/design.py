@@ -1,6 +1,6 @@
 """What is computed once per geometry: gain and null vectors of the neutral pose.
 
-All in m and rad; arrays of n links. Symbols as in docs/theory.md.
+All in m and rad; arrays of n actuators. Symbols as in docs/theory.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def observer_gain(geometry: Geometry) -> FloatArray:
             f"geometry: the neutral pose is singular, its Jacobian has rank {rank} instead of 6; "
             "the actuators leave the table free to move"
         )
-    # Column-major, so that the six gains of a link stand side by side.
+    # Column-major, so that the six gains of an actuator stand side by side.
     return np.asfortranarray(np.linalg.pinv(jacobian))
 
 

@@ -107,6 +107,6 @@ def actuator_motion(
 
 @fused_kernel
 def actuator_lengths_batch(legs: Legs, poses: FloatArray, lengths: FloatArray) -> None:
-    """Write ``link_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
+    """Write ``actuator_lengths`` of each row of ``poses`` (m, 6) into the same row of ``lengths`` (m, n)."""
     for row in range(poses.shape[0]):
         actuator_lengths(legs, poses[row], lengths[row])

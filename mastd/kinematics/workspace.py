@@ -18,7 +18,7 @@ from mastd.kinematics.observer import SolveLimits, observe
 # Ends a solve where lengths no longer change.
 _EXACT = SolveLimits(tolerance=0.0, update_tolerance=1e-14, maximum_updates=100)
 
-# Combinations of six end-stopped links that ``stroke_poses`` looks at; for ten links it is all of them.
+# Combinations of six end-stopped actuators that ``stroke_poses`` looks at; for ten it is all of them.
 _MAX_COMBINATIONS = 210
 
 
@@ -47,10 +47,10 @@ def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
 
 
 def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
-    """Return poses (m, 6) at the corners of the workspace: six links at an end stop, the rest within.
+    """Return poses (m, 6) at the corners of the workspace: six actuators at an end stop, the rest within.
 
     Corners of the linearised workspace |J₀ᵀ x| ≤ stroke, each scaled along its ray from neutral until the
-    exact length of the first link meets its stop.
+    exact length of the first actuator meets its stop.
     """
     jacobian = jacobians_at(geometry, np.zeros((1, 6)))[0]
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=6)))
@@ -100,7 +100,7 @@ def independent_range(
 
     Section IV.4 and Table 4: the pose of the assumed lengths is found and its lengths taken again; the
     motion is possible while every |gᵢ| ≤ ``agreement``. Tried in multiples of ``step`` up to the stroke.
-    Links count from 0.
+    Actuators count from 0.
     """
     neutral = lengths_at(geometry, np.zeros((1, 6)))[0]
     limit = float(np.min(geometry.strokes[list(group)]))
