@@ -1,1 +1,1 @@
-"""From the reference in pose space to the command of the links; pure mathematics."""
+"""From the reference in pose space to the command of the actuators; pure mathematics."""

@@ -1,8 +1,8 @@
-"""Jogging: a step along one axis of the pose, or of one link while the others keep their lengths.
+"""Jogging: a step along one axis of the pose, or of one actuator while the others keep their lengths.
 
 Planned before anything moves: the straight line in pose space from where the table stands to the target is
-looked at for strokes and pose limits. An amount that does not fit is refused with what would fit. Links and
-axes count from 0 here, from 1 in what people read. Lengths in m, angles in rad.
+looked at for strokes and pose limits. An amount that does not fit is refused with what would fit. Actuators
+and axes count from 0 here, from 1 in what people read. Lengths in m, angles in rad.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mastd.kinematics.workspace import independent_range, lengths_at
 SAMPLES = 65
 """Poses looked at on the line, both ends counted."""
 STAYS = 0.1e-3
-"""Metres by which the other lengths may change when one link is jogged from a pose that is not neutral."""
+"""Metres by which the other lengths may change when one actuator is jogged away from neutral."""
 AGREEMENT = 1e-9
 """Metres within which lengths count as one pose's in Table 4 of Jin 2012."""
 
@@ -34,9 +34,9 @@ _UPDATES = 100
 
 @dataclass(frozen=True, eq=False)
 class JogRanges:
-    """How far links can move while the others stand, in m from neutral: Table 4 of Jin 2012.
+    """How far actuators can move while the others stand, in m from neutral: Table 4 of Jin 2012.
 
-    ``single`` (n, 2): least and greatest of each link alone; ``pairs``: of two links together, for those that
+    ``single`` (n, 2): least and greatest of each actuator alone; ``pairs``: of two together, for those that
     cannot move alone.
     """
 
@@ -45,7 +45,7 @@ class JogRanges:
 
     @classmethod
     def of(cls, observer: Observer) -> JogRanges:
-        """Work the ranges out, a matter of milliseconds a link."""
+        """Work the ranges out, a matter of milliseconds an actuator."""
         geometry, gain = observer.geometry, observer.gain
         single = np.array(
             [
@@ -72,7 +72,7 @@ class Jog:
 def plan_jog(
     arguments: Sequence[float], pose: FloatArray, limits: PathLimits, observer: Observer, ranges: JogRanges
 ) -> Jog:
-    """Return the jog of a request's arguments [0 axis | 1 link, index from 0, amount] from ``pose`` (6,)."""
+    """Return the jog for a request's [0 axis | 1 actuator, index from 0, amount] from ``pose`` (6,)."""
     kind, index, amount = arguments[:3]
     names = AXES if kind == 0 else [str(actuator + 1) for actuator in range(limits.geometry.actuators)]
     if kind not in (0, 1) or not 0 <= index < len(names) or index != int(index):
@@ -101,7 +101,7 @@ def jog_axis(pose: FloatArray, axis: int, amount: float, limits: PathLimits) -> 
 def jog_actuator(
     pose: FloatArray, actuator: int, amount: float, limits: PathLimits, observer: Observer, ranges: JogRanges
 ) -> Jog:
-    """Return the jog of the length of ``link`` by ``amount`` m, the other lengths as they are.
+    """Return the jog of the length of ``actuator`` by ``amount`` m, the other lengths as they are.
 
     Allowed within ``ranges``; the target's exact lengths agree with the wanted ones within ``STAYS``.
     """

@@ -1,8 +1,9 @@
 """Learns, while the table moves, what stands on it: mass, centre of gravity and inertia of the payload.
 
-The wrench that the legs exert is linear in the ten numbers of a rigid body (``table_model``), and they in
-turn go nearly linearly with what is not known for sure of a payload: its mass, the position of its centre of
-gravity, its moments of inertia. These seven, in units of their usual spread, are tracked by a Kalman filter:
+The wrench that the actuators exert is linear in the ten numbers of a rigid body (``table_model``), and they
+in turn go nearly linearly with what is not known for sure of a payload: its mass, the position of its centre
+of gravity, its moments of inertia. These seven, in units of their usual spread, are tracked by a Kalman
+filter:
 
     Jᵀ (f − friction) + load = w(θ₀) + Σ p_j w(∂θ/∂p_j),
 

@@ -6,9 +6,9 @@ and what leaked:
     Δl + κ ΔF/k + λ Σ c F T = g Σ v(o, F) T,
 
 v the nominal no-load speed at the measured spool and force, less the overlap u, and c the nominal leakage.
-Four unknowns of a link, g (gain of the valve), u, κ (softness of the oil) and λ (leakage), are tracked by a
-Kalman filter on its linearisation, from their nominal values with their usual spread. A table that stands
-tells nothing and changes nothing. They stay within bounds, and the control follows them slowly.
+Four unknowns of an actuator, g (gain of the valve), u, κ (softness of the oil) and λ (leakage), are tracked
+by a Kalman filter on its linearisation, from their nominal values with their usual spread. A table that
+stands tells nothing and changes nothing. They stay within bounds, and the control follows them slowly.
 """
 
 from __future__ import annotations
