@@ -8,11 +8,11 @@ l_i, l_ij by the point's coordinates give
     |l̇| ≤ Σ |l_i| V_i,   |l̈| ≤ Σ |l_i| A_i + Σ |l_ij| V_i V_j,   |l⃛| ≤ Σ |l_i| J_i + 3 Σ |l_ij| V_i A_j +
     cubic,
 
-and the forces of the legs, linear in the accelerations and quadratic in the rates, are bounded in the same
-way about those at rest. All derivatives are read off the exact kernels, with unit rates and accelerations,
-the mixed ones by polarisation. They are taken on the grid {−X, 0, X}⁶; between its points no quantity exceeds
-the greatest of them by more than Σ |δᵢ²|/8, the error of linear interpolation (δᵢ² its second difference
-along axis i).
+and the forces of the actuators, linear in the accelerations and quadratic in the rates, are bounded in the
+same way about those at rest. All derivatives are read off the exact kernels, with unit rates and
+accelerations, the mixed ones by polarisation. They are taken on the grid {−X, 0, X}⁶; between its points no
+quantity exceeds the greatest of them by more than Σ |δᵢ²|/8, the error of linear interpolation (δᵢ² its
+second difference along axis i).
 
 Oil: an axis that turns round at A between ±X has at most the mean speed m and, over any time T, the way m T +
 D,
@@ -89,7 +89,7 @@ def prove(
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """The links over the grid of poses: ``shape`` of the grid, whose points come first in every array.
+    """The actuators over the grid of poses: ``shape`` of the grid, whose points come first in every array.
 
     ``lengths`` (m, n); ``slopes`` (m, 6, n) l_i; ``bends`` (m, 6, 6, n) l_ij; the same of the forces:
     ``forces`` (m, n), ``forces_linear`` (m, 6, n), ``forces_quadratic`` (m, 6, 6, n); ``poses`` (m, 6) of C.
@@ -180,7 +180,7 @@ class Envelope:
         )
 
     def _actuators(self, scale: float) -> tuple[FloatArray, FloatArray]:
-        """Return the worst of each link (LINK_ROWS, n), and its greatest force either way (n,)."""
+        """Return the worst of each actuator (ACTUATOR_ROWS, n), and its greatest force either way (n,)."""
         grid = self._grid
         v, a, j = (
             scale * sizes for sizes in (self._boxes.velocity, self._boxes.acceleration, self._boxes.jerk)
@@ -204,11 +204,11 @@ class Envelope:
         return worst, np.maximum(worst[ACTUATOR_VALUE.push_force], worst[ACTUATOR_VALUE.pull_force])
 
     def _cubic(self, velocity: FloatArray) -> FloatArray:
-        """Return the greatest part (n,) of a link's jerk that is cubic in the rates.
+        """Return the greatest part (n,) of an actuator's jerk that is cubic in the rates.
 
         With r the joint's arm from the seat, Ω the sum of the Euler rates and u its greatest speed, the
         joint's acceleration and jerk without those of the coordinates are at most Ω²r and Ω³r, and l⃛ = e·x⃛
-        + 3 (ẋ·ẍ across the link)/l − 3 l̇ |ẋ across|²/l².
+        + 3 (ẋ·ẍ across the actuator)/l − 3 l̇ |ẋ across|²/l².
         """
         geometry = self._geometry
         arms = np.linalg.norm(geometry.table_joints - self._point, axis=1)

@@ -21,7 +21,7 @@ def actuators_of_motions(
     centres: FloatArray,
     actuators: FloatArray,
 ) -> None:
-    """Write lengths, their rates and accelerations, and forces of the actuators: ``links`` (m, 4, n).
+    """Write lengths, their rates and accelerations, and forces of the actuators: ``actuators`` (m, 4, n).
 
     ``motions`` (m, 4, 6) of the seat at ``point`` (3,) in P; ``centres`` (m, 4, 6) takes those of C, ``work``
     (n + 8, 6) is scratch, ``model`` that of ``TableModel``. SI.

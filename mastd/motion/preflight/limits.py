@@ -1,6 +1,6 @@
 """Every limit of the table against one motion: the worst point of each.
 
-Checked at every knot of the motion: stroke, velocity and acceleration of each link, push and pull of each
+Checked at every knot of the motion: stroke, velocity and acceleration of each actuator, push and pull of each
 actuator with payload and weight, the flow each valve must pass under its load, the pose, and that the forward
 kinematics find the pose again; and over the whole profile with all repeats the flow from the supply against
 pump and accumulators.
@@ -45,7 +45,7 @@ ACTUATOR_LIMITS = (
     ("pull_force", ACTUATOR_VALUE.pull_force, "N"),
     ("valve_flow", ACTUATOR_VALUE.valve_flow, "1"),
 )
-"""Limits of an actuator: name, row of ``LinkRow``, unit."""
+"""Limits of an actuator: name, row of ``ActuatorValue``, unit."""
 _OBSERVER_LIMITS = SolveLimits(tolerance=1e-7, update_tolerance=1e-9, maximum_updates=10)
 _JERK_RATIO = 0.5
 """Ratio of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
@@ -60,7 +60,7 @@ class Limit:
     """One limit and the worst point of the profile against it.
 
     ``worst`` and ``limit`` in ``unit``; ``margin``: ratio of the limit that is left, negative where it does
-    not hold; ``time_s``: when in the profile; ``where``: the link, axis or part concerned.
+    not hold; ``time_s``: when in the profile; ``where``: the actuator, axis or part concerned.
     """
 
     name: str
@@ -85,11 +85,11 @@ class Oil:
 
 @dataclass(frozen=True)
 class Findings:
-    """All worst values of a motion, by link and by axis, with the knots they were met at.
+    """All worst values of a motion, by actuator and by axis, with the knots they were met at.
 
-    ``links``, ``links_knot`` (LINK_ROWS, n), ``axes``, ``axes_knot`` (6,); ``found``, ``found_knot`` (2,):
-    knots at which the observer lost the pose, and greatest number of updates; ``flows`` and ``peaks`` by
-    block.
+    ``actuators``, ``actuators_knot`` (ACTUATOR_ROWS, n), ``axes``, ``axes_knot`` (6,); ``found``,
+    ``found_knot`` (2,): knots at which the observer lost the pose, and greatest number of updates; ``flows``
+    and ``peaks`` by block.
     """
 
     actuators: FloatArray
@@ -272,7 +272,7 @@ class Examiner:
 
 
 def actuator_bounds(table: TableSettings) -> FloatArray:
-    """Return the limits of each actuator, (LINK_ROWS, n) in SI."""
+    """Return the limits of each actuator, (ACTUATOR_ROWS, n) in SI."""
     limits = table.limits
     bounds = np.empty((ACTUATOR_ROWS, len(table.links)))
     bounds[ACTUATOR_VALUE.stroke] = (

@@ -49,7 +49,7 @@ class SurveyedTable(NamedTuple):
     model: FloatArray
     hydraulics: FloatArray
     bounds: FloatArray
-    """(LINK_ROWS, n)."""
+    """(ACTUATOR_ROWS, n)."""
 
 
 class SurveyedBlock(NamedTuple):
@@ -71,10 +71,10 @@ class SurveyedBlock(NamedTuple):
 class Worst(NamedTuple):
     """What a walk finds, each with the knot it was met at; what is not a number counts as infinite.
 
-    ``links`` (LINK_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) the number of knots
-    whose pose the observer did not find again, the first of them, the greatest number of updates and its
-    knot; ``flows`` (knots,) the flow drawn from the supply; ``peaks`` (windows, LINK_ROWS) the greatest value
-    over its bound in each window.
+    ``actuators`` (ACTUATOR_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) the number of
+    knots whose pose the observer did not find again, the first of them, the greatest number of updates and
+    its knot; ``flows`` (knots,) the flow drawn from the supply; ``peaks`` (windows, ACTUATOR_ROWS) the
+    greatest value over its bound in each window.
     """
 
     actuators: FloatArray
