@@ -1,4 +1,4 @@
-"""The links of the table: a bar within the stroke for each, and what they carry."""
+"""The actuators of the table: a bar within the stroke for each, and what they carry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mastd.panel.reading import ActuatorReading, actuators, text
 from mastd.panel.view import Display, View, glyphs
 
 NEAR_END: Final = 0.9
-"""Share of the stroke beyond which a link is called near its end."""
+"""Share of the stroke beyond which an actuator is called near its end."""
 BEYOND_END: Final = 1.02
 """Share of the stroke beyond which no stop explains it; a table that lies on its stops presses them."""
 LYING: Final = frozenset({"OFF", "LOW", "HIGH"})
@@ -27,7 +27,7 @@ _NOTE: Final = len(" NEAR END")
 
 
 def actuator_rows(view: View, display: Display) -> list[list[Text]]:
-    """Return a row for each link behind a heading; where there is room with its name and whole length."""
+    """Return a row for each actuator behind a heading; where there is room with its name and whole length."""
     found = actuators(view.status, view.description)
     if not found:
         return [[joined([("actuators not known", QUIET)])]]

@@ -61,7 +61,7 @@ def time_words(seconds: float | None) -> str:
 
 @dataclass(frozen=True)
 class ActuatorReading:
-    """One link: lengths in m, force in N, pressures in Pa; None for what is not known."""
+    """One actuator: lengths in m, force in N, pressures in Pa; None for what is not known."""
 
     name: str
     length: float | None
@@ -93,7 +93,7 @@ class ActuatorReading:
 
 
 def actuators(status: Told, description: Told) -> list[ActuatorReading]:
-    """Return all links of the table."""
+    """Return all actuators of the table."""
     found = max(len(entries(status, "lengths_m")), len(entries(description, "links")))
     return [
         ActuatorReading(

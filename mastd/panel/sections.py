@@ -129,7 +129,7 @@ def trouble(view: View, display: Display) -> list[Lines]:
 
 
 def forces(view: View, display: Display) -> list[Lines]:
-    """Return supply, internal force and residual, which belong to all links together."""
+    """Return supply, internal force and residual, which belong to all actuators together."""
     status = view.status
     stage = number(status, "supply", "stage")
     if stage is None:

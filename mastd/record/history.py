@@ -15,7 +15,7 @@ A fault in the first seconds has less before it, an end within the second after 
 Loss policy. A file is begun at once, so that a killed recorder has the seconds before the fault on disk. At
 most ``MAX_OPEN`` files are open at a time and ``MAX_FILES`` are begun in the life of a recorder; further
 first causes are counted, not kept. A file system that refuses costs the file, which is counted. Memory: 5 s
-of frames (1.3 kB each at seven links: 6.5 MB at 1 kHz), ``MAX_EVENTS`` events of at most
+of frames (1.3 kB each at seven actuators: 6.5 MB at 1 kHz), ``MAX_EVENTS`` events of at most
 ``MAX_EVENT_BYTES``; longer events stay out of the history.
 """
 

@@ -169,9 +169,9 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
 
 
 def command_sha256(run: Run, window: Window | None) -> str | None:
-    """Return the digest of all command fields of the links over the profile's window.
+    """Return the digest of all command fields of the actuators over the profile's window.
 
-    Little-endian float64, command by command: lengths, rates, accelerations, forces, trims, each in link
+    Little-endian float64, command by command: lengths, rates, accelerations, forces, trims, each in actuator
     order. The loop's own figure in the ``end`` event comes first; a window with lost frames or a cut end
     has none.
     """

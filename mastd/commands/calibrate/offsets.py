@@ -1,4 +1,4 @@
-"""``mastd calibrate offsets``: which offsets of the length transducers make the legs fight each other."""
+"""``mastd calibrate offsets``: which offsets of length transducers make the actuators fight each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frequency response matrix of a play on all axes, of the table's axes and of its links."""
+"""The frequency response matrix of a play on all axes, of the table's axes and of its actuators."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ ACTUATOR_MATRIX: Final = "matrix-links.npz"
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """From the accelerations asked for to those measured: of the six axes of C, and of the n links.
+    """From the accelerations asked for to those measured: of the six axes of C, and of the n actuators.
 
-    The links' (n, n) is told from the play's six axes: drives that the links cannot make are not in it.
+    The actuators' (n, n) is told from the play's six axes: drives that they cannot make are not in it.
     ``band`` in Hz is what the play excites.
     """
 

@@ -1,4 +1,4 @@
-"""What was asked and what was done over time: axes, legs, supply, and a ride's own channels."""
+"""What was asked and what was done over time: axes, actuators, supply, and a ride's own channels."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def curve(
 
 
 def length_panels(view: View) -> tuple[Panel, ...]:
-    """Return the legs' lengths about neutral within their stroke, over time and as the range of each."""
+    """Return the actuators' lengths about neutral within their stroke, over time and as the range of each."""
     names = view.run.numbered("length")
     actuators = part(view.run.metadata, "table", "links")
     neutral: list[float | None] = [None] * len(names)
@@ -107,7 +107,7 @@ def length_panels(view: View) -> tuple[Panel, ...]:
 
 
 def force_panels(view: View) -> tuple[Panel, ...]:
-    """Return the legs' forces with the largest that an actuator has, over time and as ranges."""
+    """Return the actuators' forces with the largest that an actuator has, over time and as ranges."""
     limit = part(view.run.metadata, "table", "actuator", "maximum_force")
     forces = [1e-3 * view.column(name) for name in view.run.numbered("force")]
     return _actuator_panels(
