@@ -27,7 +27,7 @@ OFFSET = 0.2e-3
 STANDS = 8.0
 """s of standing."""
 BALANCED_AFTER, JUDGED_UNTIL = 1.5, 3.5
-"""s after the table stands on its legs alone, between which its mean internal force is judged."""
+"""s after the table stands on its actuators alone, between which its mean internal force is judged."""
 BALANCE: Mapping[str, Changes] = MappingProxyType(
     {"with": {}, "without": {"control": {"balance": {"gain": "0 1/s"}}, "guard": PATIENT_GUARD}}
 )

@@ -25,7 +25,7 @@ MOTION = ("best_lag_nrmse", "worst_best_lag_nrmse", "raw_nrmse", "lag_s", "cross
 RESPONSE = ("bandwidth_hz", "flatness_hz")
 
 FULL_FORCE: Changes = MappingProxyType({"limits": {"force_share": "100 %"}})
-"""The truth may be heavier than what `mastd check` has proved: only what the links can give bounds it."""
+"""The truth may be heavier than what `mastd check` has proved: only what the actuators can give bounds it."""
 UNCHECKED: Changes = MappingProxyType({"control": {"payload_check": {"enabled": False}}})
 
 WEAK_SUPPLY: Changes = MappingProxyType(

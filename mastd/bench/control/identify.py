@@ -26,7 +26,7 @@ ERRORS = (
     "mass_error",
     "centre_of_gravity_error_m",
 )
-"""Largest error of all links, as a share of the true value, but for delays (s) and overlaps (share of the
+"""Largest error of all actuators, as a share of the true value, but for delays (s) and overlaps (share of the
 opening); then that of the payload."""
 
 

@@ -57,7 +57,7 @@ class ObservedPlant(Protocol):
     """What a simulated plant tells of its true motion beside the link's messages."""
 
     def tell_truth(self, truth: FloatArray) -> None:
-        """Write true pose, Euler rates, accelerations of C (6 each) and forces of the links (n)."""
+        """Write true pose, Euler rates, accelerations of C (6 each) and forces of the actuators (n)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class Played:
     columns: dict[str, int]
     """Column of each channel."""
     truth: FloatArray
-    """True pose, Euler rates, accelerations of C (6 each), forces of the links (n), as the plant has answered
-    the command of the same row: (k, 18 + n)."""
+    """True pose, Euler rates, accelerations of C (6 each), forces of the actuators (n), as the plant has
+    answered the command of the same row: (k, 18 + n)."""
     band: tuple[float, float] | None
     """Hz of what the motion excites."""
     asked_motion: FloatArray
@@ -150,7 +150,7 @@ class Played:
 
     @property
     def internal_force(self) -> FloatArray:
-        """Measured force of the links along their null space (k,) in N."""
+        """Measured force of the actuators along their null space (k,) in N."""
         return self.channel("internal_force")
 
 

@@ -60,7 +60,7 @@ HEAVY: Content = MappingProxyType(
         "inertia": ["34000 kg m2", "133000 kg m2", "140000 kg m2"],
     }
 )
-"""40 t, 1 m above the top: more than the links can carry without a support."""
+"""40 t, 1 m above the top: more than the actuators can carry without a support."""
 HEAVY_SHARE = 0.25
 VEHICLE: Content = MappingProxyType({"kind": "vehicle", "vehicle": "transporter_8x8"})
 """Simulated on the table: 25 t on springs."""
@@ -135,7 +135,7 @@ def matrix_noise(payload: Content = PAYLOAD) -> str:
 
 
 def heavy_noise(axis: str) -> str:
-    """Return low noise under more weight than the links can carry by themselves."""
+    """Return low noise under more weight than the actuators can carry by themselves."""
     segment = noise_segment({axis: HEAVY_SHARE * PEAKS[axis]}, BAND, DURATION)
     return profile_text(f"noise along {axis}, 40 t", [segment], HEAVY)
 

@@ -146,7 +146,7 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
 
 
 def with_offset(truth: TableTruth, actuator: int, offset: float) -> TableTruth:
-    """Return the truth with ``offset`` (m) in the transducer of one link, counted from 0."""
+    """Return the truth with ``offset`` (m) in the transducer of one actuator, counted from 0."""
     actuators = list(truth.actuators)
     actuators[actuator] = replace(actuators[actuator], transducer_offset=offset)
     return replace(truth, actuators=tuple(actuators))

@@ -59,7 +59,7 @@ class SecondOrderObserver(Observer):
 def length_hessian(geometry: Geometry) -> FloatArray:
     """Return the second derivatives (n, 6, 6) of the lengths by the pose at pose 0.
 
-    With v the link vector and v_a, v_ab its derivatives: (v_a·v_b + v·v_ab) / l − (v·v_a)(v·v_b) / l³.
+    With v the actuator vector and v_a, v_ab its derivatives: (v_a·v_b + v·v_ab) / l − (v·v_a)(v·v_b) / l³.
     """
     vectors = geometry.neutral_vectors
     lengths = np.linalg.norm(vectors, axis=1)

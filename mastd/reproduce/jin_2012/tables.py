@@ -59,7 +59,7 @@ _OBSERVER = _Column(
     (0.0042, 0.0054, 0.0048, 0.0046, 0.0076, 0.0070, 0.0116),
 )
 
-# Table 4: links that move together, and how far to either side, mm.
+# Table 4: actuators that move together, and how far to either side, mm.
 _TABLE_4 = (((1, 2), 14), ((3, 4), 14), ((2, 3), 50), ((1, 4), 50), ((5,), 35), ((6,), 29), ((7,), 50))
 
 # Eq. (10), rad.
@@ -88,7 +88,7 @@ def grid() -> FloatArray:
 
 def items(geometry: Geometry) -> list[Item]:
     """Return every comparison with Jin 2012."""
-    # Without the refusals of the observer: a geometry with a link left out is to show what it changes.
+    # Without the refusals of the observer: a geometry with an actuator left out is to show what it changes.
     gain = np.asfortranarray(np.linalg.pinv(design.neutral_jacobian(geometry)))
     poses = grid()
     return [
@@ -133,7 +133,7 @@ def _neutral(geometry: Geometry) -> list[Item]:
 
 
 def _bounds(geometry: Geometry) -> list[Item]:
-    """Eq. (10): the turn that alone uses up the stroke of a link, by J₀; the paper cuts it to 1 mrad."""
+    """Eq. (10): the turn that alone uses up the stroke of an actuator, by J₀; the paper cuts it to 1 mrad."""
     jacobian = np.abs(design.neutral_jacobian(geometry))
     with np.errstate(divide="ignore"):
         bounds = np.min(geometry.strokes[:, None] / jacobian, axis=0)
@@ -251,7 +251,7 @@ def _figure_9(geometry: Geometry, poses: FloatArray) -> Item:
 
 
 def _singular(geometry: Geometry) -> list[Item]:
-    """Section III.5: shift the table until links 5 and 6 lie on one line, or links 1 to 4 in one plane."""
+    """Section III.5: shift the table until actuators 5 and 6 lie on one line, or 1 to 4 in one plane."""
     poses: dict[str, FloatArray | None] = {"figure_7b": None, "figure_8": None}
     vectors = geometry.neutral_vectors
     if geometry.actuators > 5:

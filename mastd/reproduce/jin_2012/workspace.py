@@ -11,7 +11,7 @@ from mastd.kinematics.workspace import jacobians_at
 
 
 def mobility(actuators: int) -> int:
-    """Return the degrees of freedom by eq. (2), M = 6 (n − j − 1) + Σ f, of a table on ``links`` actuators.
+    """Return the degrees of freedom by eq. (2), M = 6 (n − j − 1) + Σ f, of a table on so many actuators.
 
     Bodies: table, ground and two of each actuator. Joints: a ball at either end (3) and between the two
     parts of an actuator one that slides and turns (2). So M is 6 of the table and a spin of every part.
@@ -44,7 +44,7 @@ def rank(geometry: Geometry, pose: FloatArray, tolerance: float = 1e-9) -> int:
 def find_singular_pose(geometry: Geometry, start: FloatArray) -> tuple[FloatArray, float]:
     """Search a singular pose near ``start`` (6,); return it with its smallest singular value.
 
-    Solves J(x)ᵀ u = 0, |u| = 1 for pose x and twist u: the motion that the links do not hold.
+    Solves J(x)ᵀ u = 0, |u| = 1 for pose x and twist u: the motion that the actuators do not hold.
     """
     _, _, directions = np.linalg.svd(jacobians_at(geometry, start)[0])
 
