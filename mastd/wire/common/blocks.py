@@ -27,8 +27,8 @@ READ_ATTEMPTS = 100
 
 
 ARGUMENTS = 4
-"""Numbers that go with a verb. LEVEL: share. JOG: 0 for an axis or 1 for a link, index from 0, amount in m or
-rad. LOAD: slot of the profile, serial number of the loading."""
+"""Numbers that go with a verb. LEVEL: share. JOG: 0 for an axis or 1 for an actuator, index from 0, amount in
+m or rad. LOAD: slot of the profile, serial number of the loading."""
 
 REQUEST = Layout(
     "request",
@@ -73,7 +73,7 @@ _TEXTS = (
 
 
 def status_layout(actuators: int) -> Layout:
-    """Return the layout of the status block for ``links`` actuators."""
+    """Return the layout of the status block for so many actuators."""
     return Layout(
         "status",
         (

@@ -1,6 +1,6 @@
 """Layout of the numeric blocks that cross the plant link: one table gives offsets, hash and documentation.
 
-A block is a contiguous little-endian float64 array. Link order is 1…n as in Jin 2012, everything is SI.
+A block is a contiguous little-endian float64 array. Actuator order is 1…n as in Jin 2012, everything is SI.
 Integers (sequence, step, time, bits) travel beside the block, never inside it.
 """
 
@@ -52,7 +52,7 @@ SUPPLY_FIELDS = (
 
 
 def sample_layout(actuators: int, accelerometers: int) -> Layout:
-    """Return the layout of a sample of ``links`` actuators and ``accelerometers`` single-axis sensors."""
+    """Return the layout of a sample of so many actuators and single-axis sensors."""
     return Layout(
         "sample",
         (

@@ -156,7 +156,7 @@ class OperatorClient:
         return self.command("status").snapshot or {}
 
     def describe(self) -> dict[str, Any]:
-        """Return what the daemon is: table, links, channels, states, faults (docs/protocol.md)."""
+        """Return what the daemon is: table, actuators, channels, states, faults (docs/protocol.md)."""
         return self.command("describe").description or {}
 
     def watch(self) -> Iterator[dict[str, Any]]:

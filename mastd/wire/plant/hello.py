@@ -34,7 +34,7 @@ class LinkTerms:
 
     @classmethod
     def of(cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int) -> LinkTerms:
-        """Return the terms of a table with ``links`` actuators and ``accelerometers`` single-axis sensors."""
+        """Return the terms of a table with so many actuators and single-axis sensors."""
         return cls(sample_layout(actuators, accelerometers), command_layout(actuators), mode, period_ns)
 
 

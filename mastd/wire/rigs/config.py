@@ -30,7 +30,7 @@ class RigGatewayConfig:
     """What the rigs' gateway is told at its start.
 
     ``columns``: name and unit of the frame's channels in their order; ``spare``: numbers after them that
-    belong to a simulated vehicle; ``links``: of the table, for the layout of the status block.
+    belong to a simulated vehicle; ``actuators``: of the table, for the layout of the status block.
     """
 
     name: str
