@@ -28,7 +28,7 @@ CHANNELS: Final[Mapping[str, Dimension]] = {
     "spool": units.RATIO,
     "accelerometer": units.ACCELERATION,
 }
-"""Sensors that can fail, with what they measure. Pressures count chamber 1 and 2 of link 1, then link 2, …"""
+"""Sensors that can fail, with what they measure. Pressures count chamber 1, 2 of actuator 1, then of 2, …"""
 
 DRIFTS: Final[Mapping[str, Dimension]] = {
     "length": units.VELOCITY,
@@ -43,7 +43,7 @@ DRIFTS: Final[Mapping[str, Dimension]] = {
 class Kind:
     """What a fault does, what it takes as its value (SI), and what stands there without one.
 
-    ``dimension`` None: no value; ``default`` None: expected a value. ``channels``: the fault is one link's.
+    ``dimension`` None: no value; ``default`` None: expected a value. ``channels``: of one actuator.
     """
 
     meaning: str
@@ -92,7 +92,7 @@ _TEXT = pattern(r"(?P<name>[a-z-]+)(?:\.(?P<channel>[0-9]{1,3}))?@(?P<time>[^:@]
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: its name, its start (plant time, ns), its channel or link (from 0) and its value (SI)."""
+    """One fault: its name, start (plant time, ns), channel or actuator (from 0) and value (SI)."""
 
     name: str
     start_ns: int = 0

@@ -101,9 +101,9 @@ def nominal_actuator(table: TableSettings) -> dict[str, float]:
 
 
 def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, float]]:
-    """Return the true hydraulic parameters of each link: nominal, spread by the seed, or as the truth says.
+    """Return the true hydraulics of each actuator: nominal, spread by the seed, or as the truth says.
 
-    Raises SettingsError when the truth names a link that the table does not have, or one twice.
+    Raises SettingsError when the truth names an actuator that the table does not have, or one twice.
     """
     names = [actuator.name for actuator in table.links]
     stated: dict[str, ActuatorTruth] = {}

@@ -1,6 +1,6 @@
 """Servo-valve and double-acting cylinder of one actuator (table-control.md, section 5.1).
 
-Chamber 1 extends the link. A chamber's state is the volume its oil would fill at zero pressure; with the
+Chamber 1 extends the actuator. A chamber's state is the volume its oil would fill at zero pressure; with the
 chamber's present volume V this gives the pressure β (V_oil / V − 1), zero when a void opens (cavitation).
 Oil is therefore neither made nor lost: what the ports book is what the chambers hold.
 """

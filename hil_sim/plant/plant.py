@@ -156,7 +156,7 @@ class Plant:
                 sample.values[index] = np.nan
 
     def inject(self, fault: Fault) -> None:
-        """Schedule a fault; raise UsageError for a channel or link that the plant does not have."""
+        """Schedule a fault; raise UsageError for a channel or actuator that the plant does not have."""
         sensor = fault.sensor
         count = len(self.channels(sensor[0])) if sensor is not None else self._actuators
         if kind_of(fault.name).channels and not 0 <= fault.channel < count:
@@ -181,7 +181,7 @@ class Plant:
 
     @property
     def forces(self) -> FloatArray:
-        """True force of each link on the table (n), friction and end stops included; pushing is positive."""
+        """True force of each actuator on the table (n), with friction and end stops; pushing is positive."""
         return self._truth()[18:].copy()
 
     def tell_truth(self, truth: FloatArray) -> None:

@@ -1,6 +1,6 @@
-"""The servo drive: valve and length loops of all links, and what it does when nobody commands it.
+"""The servo drive: valve and length loops of all actuators, and what it does when nobody commands it.
 
-Drive law of one link (control-study.md, "Notation and pitfalls"): the no-load speed asked of the valve is
+Drive law of one actuator (control-study.md, "Notation and pitfalls"): the no-load speed asked of the valve is
 
     v = k_v·rate + lead·acceleration + (dF_ref/dt)/k_oil + F_ref·(leakage/A²) + k_p·(length error)
         − (c/k_oil)·HP(F − F_ref) + trim,
@@ -39,7 +39,7 @@ MIN_REJOIN = 0.05
 ENGAGING_TIME = 0.5
 """Shortest such time from closed valves: the chambers fill up to the force reference in it (s)."""
 MAX_EXCURSION = 0.02
-"""How far a difference in rate may carry a link away from its command while the drive rejoins (m)."""
+"""How far a difference in rate may carry an actuator away from its command while the drive rejoins (m)."""
 MAX_OVERTRAVEL = 5.0e-3
 MAX_RATE = 5.0
 MAX_ACCELERATION = 500.0
@@ -136,7 +136,7 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
             )
             axes[i, AXIS.high_pass] = 0.0
         if late:
-            # Where the command says the link should be now, one period before its set-point.
+            # Where the command says the actuator should be now, one period before its set-point.
             rate = axes[i, AXIS.command_rate] - period * axes[i, AXIS.command_acceleration]
             length = axes[i, AXIS.command_length] - 0.5 * period * (rate + axes[i, AXIS.command_rate])
             axes[i, AXIS.offset_length] = axes[i, AXIS.set_length] - length
@@ -269,6 +269,6 @@ def _set_valves(plant: PlantArrays) -> None:
         else:
             opening = -opening
         if nominal[i, NOMINAL.descent] == 0.0 and not follows:
-            # Nor do the links that hold the table upright sideways give their oil away.
+            # Nor do the actuators that hold the table upright sideways give their oil away.
             opening *= min(max(supply / CHECK_PRESSURE - 1.0, 0.0), 1.0)
         axes[i, AXIS.valve_command] = opening

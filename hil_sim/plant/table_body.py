@@ -1,4 +1,4 @@
-"""The table as a rigid body with its payload: geometry of the links, Newton–Euler, one leap-frog step.
+"""The table as a rigid body with its payload: geometry of the actuators, Newton–Euler, one leap-frog step.
 
 The body's velocity is a twist at C in P axes; the mass matrix is then constant and inverted once. Positions
 move half a step, forces act at the middle, positions move the other half: second order, and the oil columns
