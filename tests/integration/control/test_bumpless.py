@@ -1,7 +1,7 @@
 """Bumpless everywhere: an operator who asks for anything at any moment, on the real plant in process.
 
-The commanded lengths of the links are watched through every transition, and the plant's true motion. Cycles
-in which the drive is disabled are left out: the set-points follow the measured pose then.
+The commanded lengths of the actuators are watched through every transition, and the plant's true motion.
+Cycles in which the drive is disabled are left out: the set-points follow the measured pose then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PERIOD = 1e-3
 SMOOTH = 150.0
 """Jerk of a commanded length in m/s³ that nothing exceeds; profiles, stops and levels make 10 to 90."""
 TRUE_KICK = 1.0
-"""Acceleration in m/s² by which a true leg may differ from its command: friction, sag and the drive's lag."""
+"""Acceleration in m/s² by which a true actuator may differ from its command: friction, sag and drive lag."""
 CLEAR_OF_STOPS = -0.045
 """Heave above which the table does not touch its lower stops."""
 

@@ -1,4 +1,4 @@
-"""The payload check on the simulated plant: what the legs carry, against the profile, before any motion."""
+"""The payload check on the simulated plant: what the actuators carry, against the profile, before motion."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ HEAVE = 2
 
 
 class Watched(Rig):
-    """A rig that keeps, for each cycle, what was asked, what came of it and what the links were sent."""
+    """A rig that keeps, for each cycle, what was asked, what came of it and what the actuators were sent."""
 
     def __init__(self, lab: Lab) -> None:
         plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
@@ -90,7 +90,7 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     assert distortion(felt, early) > 3.0 * distortion(felt, late)
     assert distortion(felt, late) < 0.005
 
-    # What the links are sent beyond what the record's reference asks.
+    # What the actuators are sent beyond what the record's reference asks.
     jacobian = np.empty((7, 6))
     geometry = rig.plan.geometry
     added = np.empty_like(actuators[:, 0])
@@ -102,7 +102,7 @@ def test_a_sine_becomes_what_was_asked_holds_and_ends_so(lab: Lab) -> None:
     assert 0.005 * largest < np.abs(added).max() < BOUND * largest
     assert np.abs(added[8900:9000]).max() < 1e-4 * largest, "it has faded while the table stood"
     assert np.abs(added[-4:]).max() < 1e-6 * largest, "and it ends with the sine"
-    # Rates and accelerations of the links are one motion, through hold and resume.
+    # Rates and accelerations of the actuators are one motion, through hold and resume.
     accelerations = actuators[:, 1]
     difference = (actuators[2:, 0] - actuators[:-2, 0]) / 2e-3
     assert np.abs(difference - accelerations[1:-1]).max() < 0.02 * np.abs(accelerations).max()

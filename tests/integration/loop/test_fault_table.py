@@ -134,7 +134,7 @@ def beyond(name: str, limit: float) -> Callable[[Rig], bool]:
 
 
 def trimmed(rig: Rig) -> float:
-    """Return how far the commanded length of a link is from that of the reference at most, in m."""
+    """Return how far the commanded length of an actuator is from that of the reference at most, in m."""
     lengths = lengths_at(rig.plan.geometry, each(rig, "reference"))[0]
     return float(np.abs(each(rig, "command.lengths") - lengths).max())
 
@@ -173,7 +173,7 @@ class Jerk:
 
 
 class Travel:
-    """Commanded travel of link 3 since the beginning."""
+    """Commanded travel of actuator 3 since the beginning."""
 
     def __init__(self, travel: float) -> None:
         self.travel = travel
@@ -215,7 +215,7 @@ SCENARIOS: dict[Code, Scenario] = {
     ),
     Code.LENGTH_RANGE: Scenario(("length-offset.1:120mm",)),
     Code.PRESSURE_RANGE: Scenario(("pressure-offset.3:500bar",)),
-    # leg 7 is the only one along x, and the sine in heave takes 4.9 m/s²
+    # actuator 7 is the only one along x, and the sine in heave takes 4.9 m/s²
     Code.ACCELERATION: Scenario(
         ("valve-stuck.7:100%",),
         {"limits.acceleration": 5.0},

@@ -22,7 +22,7 @@ def service(lab: Lab) -> Iterator[Service]:
 
 
 def offset(screen: Screen) -> str:
-    """Return how far the first link is from neutral, as shown; empty where it is not."""
+    """Return how far the first actuator is from neutral, as shown; empty where it is not."""
     found = re.search(r"^1 \S+ +([+-][0-9.]+) ", screen.text, flags=re.MULTILINE)
     return found[1] if found else ""
 

@@ -23,7 +23,7 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 def with_an_eighth() -> Geometry:
-    """The table on eight links: two patterns of offsets bind it."""
+    """The table on eight actuators: two patterns of offsets bind it."""
     actuator = GEOMETRY.table_joints[6] * [-1.0, 1.0, 1.0], GEOMETRY.base_joints[6] * [-1.0, 1.0, 1.0]
     return Geometry(
         np.vstack([GEOMETRY.table_joints, actuator[0]]),

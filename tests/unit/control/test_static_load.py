@@ -1,4 +1,4 @@
-"""Weighing by the legs' forces, for any layout; and what is a contradiction."""
+"""Weighing by the actuators' forces, for any layout; and what is a contradiction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
 
 
 def layout(actuators: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Jacobian (n, 6) of links that stand criss-cross under a table."""
+    """Jacobian (n, 6) of actuators that stand criss-cross under a table."""
     random = np.random.default_rng(seed)
     above = random.uniform(-1.5, 1.5, (actuators, 3))
     along = random.normal(size=(actuators, 3)) + np.array([0.0, 0.0, 1.0])

@@ -93,7 +93,7 @@ def test_wrench_is_the_change_of_momentum(table: TableSettings, seed: int) -> No
 
 
 def test_forces_carry_the_wrench_with_least_norm(table: TableSettings, geometry: Geometry) -> None:
-    """The legs' forces sum to the wrench and hold no internal force."""
+    """The actuators' forces sum to the wrench and hold no internal force."""
     rng = np.random.default_rng(4)
     model = TableModel.from_settings(table, PAYLOAD).values
     work, forces, wanted = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.empty(6)
@@ -112,7 +112,7 @@ def test_forces_carry_the_wrench_with_least_norm(table: TableSettings, geometry:
 
 
 def test_weight_at_rest(table: TableSettings, geometry: Geometry) -> None:
-    """At rest the four vertical legs push a quarter of the weight each, the others nothing."""
+    """At rest the four vertical actuators push a quarter of the weight each, the others nothing."""
     model = TableModel.from_settings(table, CENTRED).values
     work, forces, still = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.zeros(6)
     force_reference(geometry.legs, model, still, still, still, work, forces)

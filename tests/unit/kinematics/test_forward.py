@@ -253,7 +253,7 @@ def test_normal_equations_are_solved_as_by_the_library() -> None:
 
 
 def hexapod(generator: np.random.Generator, actuators: int) -> Geometry:
-    """A well-spread random geometry of any number of links, its legs leaning alternately both ways."""
+    """A well-spread random geometry of any number of actuators, which lean alternately both ways."""
     turns = np.arange(actuators) * 2 * np.pi / actuators + generator.uniform(-0.1, 0.1, actuators)
     lean = 0.6 * (-1.0) ** np.arange(actuators)
     around = np.column_stack((np.cos(turns), np.sin(turns), np.zeros(actuators)))

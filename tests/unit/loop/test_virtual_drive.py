@@ -1,4 +1,4 @@
-"""A driven vehicle moves the table: three manoeuvres from the driver to the links, and what repeats."""
+"""A driven vehicle moves the table: three manoeuvres from the driver to the actuators, and what repeats."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def inside(limits: Boxes, random: np.random.Generator, knots: int = 3000) -> Flo
 
 
 def lengths(seat: FloatArray, table: TableSettings) -> FloatArray:
-    """Return the links' lengths (m, n) at coordinates (m, 6) of the seat, by matrices and square roots."""
+    """Return the actuator lengths (m, n) at coordinates (m, 6) of the seat, by matrices and square roots."""
     turns = Rotation.from_euler("ZYX", seat[:, [5, 4, 3]]).as_matrix()
     arms = np.array([actuator.table_joint for actuator in table.links]) - SEAT
     joints = np.array(table.neutral_position) + SEAT + seat[:, None, :3] + arms @ np.swapaxes(turns, 1, 2)

@@ -99,7 +99,7 @@ def test_each_limit_is_told(table: TableSettings, name: str, segment: str, where
 
 
 def test_figures_of_a_heave_sine(table: TableSettings) -> None:
-    """Heave by hand: stroke, velocity, acceleration, force and flow of the four vertical legs."""
+    """Heave by hand: stroke, velocity, acceleration, force and flow of the four vertical actuators."""
     amplitude, omega = 10e-3, 2.0 * math.pi * 2.0
     result = check(profile(sine("heave", "amplitude: 10 mm", 2.0, 20.0), "fade: 5 s\n"), table)
     found = limits(result)
@@ -109,7 +109,7 @@ def test_figures_of_a_heave_sine(table: TableSettings) -> None:
     weight, inertia = 35e3 * 9.80665 / 4.0, 35e3 * amplitude * omega**2 / 4.0
     assert found["push_force"].worst == pytest.approx(weight + inertia, rel=2e-3)
     travel, leakage = 4.0 * 95e-4 * amplitude * omega, 4.0 * 5e-12 * weight / 95e-4
-    # Vertical legs only push here, and the others do nothing.
+    # Vertical actuators only push here, and the others do nothing.
     assert found["pull_force"].worst == pytest.approx(0.0, abs=1.0)
     assert result.oil.peak_flow == pytest.approx(travel + leakage, rel=0.01)
     # A faded sine's mean is that of its window: each fade counts one half.

@@ -141,7 +141,7 @@ def test_a_stream_of_poses_is_proved_for_whatever_the_rig_gives(table: TableSett
 
 
 def test_the_proof_of_a_stream_holds_where_its_box_is_filled(table: TableSettings) -> None:
-    """The heave alone moves vertical legs one to one: their worst is the box itself."""
+    """The heave alone moves vertical actuators one to one: their worst is the box itself."""
     stream = read(STREAM).stream
     assert isinstance(stream, PoseStream)
     found = boxes(stream)

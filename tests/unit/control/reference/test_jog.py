@@ -1,4 +1,4 @@
-"""Jogging: one axis, or one link while the others stay; what does not fit is refused with what would."""
+"""Jogging: one axis, or one actuator while the others stay; what does not fit is refused with what would."""
 
 from __future__ import annotations
 

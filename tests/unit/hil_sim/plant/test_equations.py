@@ -190,7 +190,7 @@ class Reference:
 
 
 def static_forces(table: TableSettings, bodies: Bodies) -> FloatArray:
-    """Return the smallest link forces that carry the weight at neutral."""
+    """Return the smallest actuator forces that carry the weight at neutral."""
     joints = np.array([actuator.table_joint for actuator in table.links])
     base = np.array([actuator.base_joint for actuator in table.links])
     units = np.array(table.neutral_position) + joints - base
@@ -367,7 +367,7 @@ def test_oil_column_rings_at_the_frequency_of_the_closed_form(table: TableSettin
     column = AXES[axis]
     k = 2 * table.actuator.bulk_modulus * kernel.area / (table.actuator.dead_length + table.links[0].stroke)
     mass, inertia = table.body.mass, table.body.inertia
-    # Links that act along or about the axis, with their lever (Tables 1 and 2 of Jin 2012).
+    # Actuators that act along or about the axis, with their lever (Tables 1 and 2 of Jin 2012).
     stiffness = [k, 2 * k, 4 * k, 4 * k * 0.8**2, 4 * k * 1.4**2, 2 * k * 1.4**2][column]
     closed_form = np.sqrt(stiffness / [mass, mass, mass, *inertia][column]) / (2 * np.pi)
 

@@ -46,7 +46,7 @@ def sample_of(plant: Plant) -> Sample:
 
 
 def raise_table(plant: Plant, seconds: float = 5.5) -> Command:
-    """Bring the supply up and the vertical links to neutral; return the command that holds them."""
+    """Bring the supply up and the vertical actuators to neutral; return the command that holds them."""
     command = Command(plant.command_layout)
     command.stage = Stage.HIGH
     for _ in range(4000):

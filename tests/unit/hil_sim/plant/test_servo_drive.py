@@ -46,7 +46,7 @@ class Nominal:
         )
 
     def vectors(self, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the link vectors and the joints from C, in B (samples, n, 3)."""
+        """Return the actuator vectors and the joints from C, in B (samples, n, 3)."""
         cr, cp, cy = np.cos(poses[:, 3:]).T
         sr, sp, sy = np.sin(poses[:, 3:]).T
         turned = np.array(
@@ -375,7 +375,7 @@ def test_an_offset_of_one_vertical_transducer_binds_the_table() -> None:
     # The valve stands open for the leakage of the weight; its flow falls with the pressure drop's root.
     drop_force = area * (TABLE.supply.pressure - TABLE.supply.return_pressure) - weight
     orifice_per_force = leak_per_force * weight / (2 * drop_force)
-    # A quarter of the offset is left to each vertical link, the table gives way to the rest.
+    # A quarter of the offset is left to each vertical actuator, the table gives way to the rest.
     each = TABLE.drive.length_gain * 0.2e-3 / 4 / (leak_per_force + orifice_per_force)
     assert abs(float(twist @ player.plant.forces[:4])) == pytest.approx(2 * each, rel=0.05)
 
