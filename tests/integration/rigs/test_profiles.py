@@ -115,7 +115,7 @@ def test_without_its_rig_the_table_carries_the_rigid_body_and_is_not_armed(lab: 
     assert rig.state() is State.ARMED
 
 
-def test_a_real_plant_is_sent_no_wrench_and_its_legs_carry_the_rigid_body(lab: Lab) -> None:
+def test_a_real_plant_is_sent_no_wrench_and_its_actuators_carry_the_rigid_body(lab: Lab) -> None:
     car = joined("car", "vehicle")
     rig = Rig(planned(lab, OUTSIDE), {"car": car})
     rig.cycle.orders.meet_plant(False)
