@@ -65,8 +65,8 @@ def _payload(payload: RigidPayload) -> PayloadTruth:
         return PayloadTruth.model_validate(asdict(payload))
     except ValidationError as error:
         problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise UsageError(f"payload: {place}: {problem['msg']}") from error
+        location = ".".join(str(part) for part in problem["loc"])
+        raise UsageError(f"payload: {location}: {problem['msg']}") from error
 
 
 provider = SimulatedPlantProvider()

@@ -58,9 +58,9 @@ def cue_text(document: dict[str, Any]) -> str:
         f"{'axis':<6}{'asked rms':>12}{'missed rms':>12}{'against':>12}{'':8}{'C moves':>9}",
     ]
     for axis, (name, values) in enumerate(document["axes"].items()):
-        unit, factor, place = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")
+        unit, factor, unit_of_position = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")
         row = "".join(f"{values[key]:12.4f}" for key in ("asked_rms", "missed_rms", "against"))
-        lines.append(f"{name:<6}{row}  {unit:<6}{factor * values['largest']:9.2f} {place}")
+        lines.append(f"{name:<6}{row}  {unit:<6}{factor * values['largest']:9.2f} {unit_of_position}")
     word = "exceeds a limit" if document["failed"] else "warning"
     lines.extend(f"{word}: {text}" for text in document["conditions"])
     return "\n".join(lines)

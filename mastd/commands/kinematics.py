@@ -184,9 +184,9 @@ def _rows(
         raise UsageError(f"{len(texts)} quantities given, {wanted}, or --in FILE.csv")
     row = np.zeros(len(columns))
     problems = []
-    for place, (text, name, kind) in enumerate(zip(texts, columns, dimensions, strict=False)):
+    for index, (text, name, kind) in enumerate(zip(texts, columns, dimensions, strict=False)):
         try:
-            row[place] = _quantity(text, kind)
+            row[index] = _quantity(text, kind)
         except ValueError as error:
             problems.append(f"{name.rsplit('_', 1)[0]}: {error}")
     if problems:

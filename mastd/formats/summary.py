@@ -103,12 +103,12 @@ def _extremes(values: FloatArray) -> _Extremes:
     for start in range(0, len(values), _BLOCK):
         missing += int(np.isnan(values[start : start + _BLOCK]).sum())
         infinite += int(np.isinf(values[start : start + _BLOCK]).sum())
-    for block, places in _finite_blocks(values):
+    for block, indices in _finite_blocks(values):
         low, high = int(block.argmin()), int(block.argmax())
         if block[low] < least:
-            least, least_index = float(block[low]), int(places[low])
+            least, least_index = float(block[low]), int(indices[low])
         if block[high] > most:
-            most, most_index = float(block[high]), int(places[high])
+            most, most_index = float(block[high]), int(indices[high])
     return _Extremes(missing, infinite, least, least_index, most, most_index)
 
 

@@ -54,8 +54,8 @@ class WakeUps:
 
     def histogram(self) -> list[int]:
         """Return the counts of the classes that end at ``EDGES_US``, and of what is above."""
-        places = np.searchsorted(np.array(EDGES_US) * 1e-6, self.late_s)
-        return [int(count) for count in np.bincount(places, minlength=len(EDGES_US) + 1)]
+        indices = np.searchsorted(np.array(EDGES_US) * 1e-6, self.late_s)
+        return [int(count) for count in np.bincount(indices, minlength=len(EDGES_US) + 1)]
 
     def as_json(self) -> dict[str, object]:
         """Return plain data."""

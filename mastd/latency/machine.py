@@ -211,8 +211,8 @@ def _quota(root: Path) -> float | None:
     own = re.search(r"^0::/(.*)$", _text(root / "proc/self/cgroup") or "", flags=re.MULTILINE)
     directory = root / "sys/fs/cgroup"
     parts = own[1].split("/") if own else []
-    places = [directory.joinpath(*parts[:depth]) / "cpu.max" for depth in range(len(parts) + 1)]
-    limits = [(_text(place) or "").split() for place in places]
+    paths = [directory.joinpath(*parts[:depth]) / "cpu.max" for depth in range(len(parts) + 1)]
+    limits = [(_text(path) or "").split() for path in paths]
     old = [_text(directory / "cpu" / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
     limits.append([text or "" for text in old])
     found = [

@@ -41,26 +41,26 @@ class KeyReader:
         """Return the keys that end within ``data``."""
         data, self._rest = self._rest + data, b""
         keys: list[str] = []
-        place = 0
-        while place < len(data):
+        index = 0
+        while index < len(data):
             if self._pasting:
-                end = data.find(_PASTE_ENDS, place)
+                end = data.find(_PASTE_ENDS, index)
                 if end < 0:
-                    self._rest = data[max(place, len(data) - len(_PASTE_ENDS) + 1) :]
+                    self._rest = data[max(index, len(data) - len(_PASTE_ENDS) + 1) :]
                     break
-                self._pasting, place = False, end + len(_PASTE_ENDS)
-            elif data[place] != 0x1B:
-                if data[place] < 0x80:
-                    keys.append(chr(data[place]).lower())
-                place += 1
-            elif match := _SEQUENCE.match(data, place):
+                self._pasting, index = False, end + len(_PASTE_ENDS)
+            elif data[index] != 0x1B:
+                if data[index] < 0x80:
+                    keys.append(chr(data[index]).lower())
+                index += 1
+            elif match := _SEQUENCE.match(data, index):
                 self._pasting = match[0] == _PASTE_BEGINS
-                place = match.end()
-            elif _begins_sequence(data[place : place + _MAX_SEQUENCE_LENGTH]):
-                self._rest = data[place:]
+                index = match.end()
+            elif _begins_sequence(data[index : index + _MAX_SEQUENCE_LENGTH]):
+                self._rest = data[index:]
                 break
             else:
-                place += 1
+                index += 1
         return keys
 
     def waited(self) -> None:

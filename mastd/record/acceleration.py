@@ -45,8 +45,8 @@ def acceleration_results(
     accelerations = accelerations_at(run, window, motion, point)
     if motion is None or accelerations is None:
         return point, no_figures()
-    rate, place = 1.0 / run.period, _place(run, point)
-    asked = motion.asked if place is None else displacement_at_point(motion.asked, place)
+    rate, control_point = 1.0 / run.period, _place(run, point)
+    asked = motion.asked if control_point is None else displacement_at_point(motion.asked, control_point)
     driven = driven_axes(band_filter(asked, rate, band))
     return point, acceleration_figures(
         accelerations.achieved, accelerations.asked, rate, band, driven, sines(_profile(run))
@@ -61,15 +61,15 @@ def judged_point(run: Run) -> str:
 def accelerations_at(run: Run, window: Window | None, motion: Aligned | None, point: str) -> Aligned | None:
     """Return measured and commanded accelerations of point "C" or "T", each (k, 6), or None for none."""
     aligned = aligned_accelerations(run, window)
-    place = _place(run, point)
-    if aligned is None or motion is None or (point == "T" and place is None):
+    control_point = _place(run, point)
+    if aligned is None or motion is None or (point == "T" and control_point is None):
         return None
-    if place is None:
+    if control_point is None:
         return aligned
     rate = 1.0 / run.period
     return Aligned(
-        acceleration_at_point(motion.achieved, aligned.achieved, rate, place),
-        acceleration_at_point(motion.asked, aligned.asked, rate, place),
+        acceleration_at_point(motion.achieved, aligned.achieved, rate, control_point),
+        acceleration_at_point(motion.asked, aligned.asked, rate, control_point),
     )
 
 
@@ -102,9 +102,9 @@ def _profile(run: Run) -> Mapping[str, object]:
 def _place(run: Run, point: str) -> FloatArray | None:
     """Return where the control point lies in P, None for the centre."""
     table = run.metadata.get("table")
-    place = table.get("control_point") if isinstance(table, Mapping) else None
-    if point != "T" or not isinstance(place, list | tuple) or len(place) != 3:
+    control_point = table.get("control_point") if isinstance(table, Mapping) else None
+    if point != "T" or not isinstance(control_point, list | tuple) or len(control_point) != 3:
         return None
-    if not all(isinstance(number, int | float) for number in place):
+    if not all(isinstance(number, int | float) for number in control_point):
         return None
-    return np.array(place, dtype=np.float64)
+    return np.array(control_point, dtype=np.float64)

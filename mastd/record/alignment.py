@@ -76,12 +76,12 @@ def _aligned(run: Run, window: Window | None, measured: str, wanted: str) -> Ali
     return None if achieved is None or asked is None else Aligned(achieved, asked)
 
 
-def _on_grid(grid: FloatArray, places: FloatArray, values: FloatArray) -> FloatArray | None:
+def _on_grid(grid: FloatArray, positions: FloatArray, values: FloatArray) -> FloatArray | None:
     """Interpolate the finite rows of (k, columns) onto whole places; None if fewer than half are finite."""
-    sound = np.isfinite(places) & np.all(np.isfinite(values), axis=1)
-    if not np.count_nonzero(sound) >= 0.5 * len(places):
+    sound = np.isfinite(positions) & np.all(np.isfinite(values), axis=1)
+    if not np.count_nonzero(sound) >= 0.5 * len(positions):
         return None
-    places, values = places[sound], values[sound]
-    highest = np.maximum.accumulate(places)
+    positions, values = positions[sound], values[sound]
+    highest = np.maximum.accumulate(positions)
     fresh = np.concatenate(([True], np.diff(highest) > 0))
-    return np.column_stack([np.interp(grid, places[fresh], column) for column in values[fresh].T])
+    return np.column_stack([np.interp(grid, positions[fresh], column) for column in values[fresh].T])

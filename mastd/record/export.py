@@ -67,17 +67,17 @@ def run_measurement(run: Run, signals: Sequence[str]) -> Measurement:
 
 def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tuple[Series, str]:
     """Return some columns at every step, and in words what had to be filled, "" for nothing."""
-    places = (frames.times - frames.times[0]) / frames.step
-    whole = np.rint(places)
-    places = np.where(np.abs(places - whole) < _ON_A_STEP, whole, places)
-    fresh = np.concatenate(([True], np.diff(np.maximum.accumulate(places)) > 0.0))
-    places = places[fresh]
-    count = int(places[-1]) + 1
-    if not count <= MAX_GAP_SHARE * len(places):
-        raise FormatError(f"{run.path}: {len(places)} frames in {count} periods: too few to export")
+    positions = (frames.times - frames.times[0]) / frames.step
+    whole = np.rint(positions)
+    positions = np.where(np.abs(positions - whole) < _ON_A_STEP, whole, positions)
+    fresh = np.concatenate(([True], np.diff(np.maximum.accumulate(positions)) > 0.0))
+    positions = positions[fresh]
+    count = int(positions[-1]) + 1
+    if not count <= MAX_GAP_SHARE * len(positions):
+        raise FormatError(f"{run.path}: {len(positions)} frames in {count} periods: too few to export")
     grid = np.arange(count, dtype=np.float64)
-    latest = np.searchsorted(places, grid, side="right") - 1
-    absent = places[latest] != grid
+    latest = np.searchsorted(positions, grid, side="right") - 1
+    absent = positions[latest] != grid
     missing = int(np.count_nonzero(absent))
     channels = []
     for column in columns:
@@ -89,9 +89,9 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
         )
         values = channel.values[latest]
         if missing and not held(channel):
-            values[absent] = np.interp(grid[absent], places, channel.values)
+            values[absent] = np.interp(grid[absent], positions, channel.values)
         channels.append(replace(channel, values=values))
-    gaps = int(np.count_nonzero(np.diff(places) > 1.0 + _ON_A_STEP))
+    gaps = int(np.count_nonzero(np.diff(positions) > 1.0 + _ON_A_STEP))
     words = (
         f"{missing} of {count} periods missed or lost in {gaps} gaps: filled by linear interpolation, "
         "states held"

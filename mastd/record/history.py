@@ -137,18 +137,18 @@ class FaultFiles:
         if self._begun >= MAX_FILES or len(self._open) >= MAX_OPEN:
             self.skipped += 1
             return
-        place = self._history.place(fault.number)
+        index = self._history.place(fault.number)
         for origin in origins:
             try:
-                writer = self._create(fault, origin, place)
+                writer = self._create(fault, origin, index)
             except OSError as error:
                 self.trouble = f"{origin.directory}: no fault history: {error.strerror or error}"
                 continue
             self.trouble = None
             self._begun += 1
-            file = _Open(writer, place + self._after, fault.number + self._after)
+            file = _Open(writer, index + self._after, fault.number + self._after)
             self._open.append(file)
-            self._guarded(file, lambda writer: self._write_history(writer, place))
+            self._guarded(file, lambda writer: self._write_history(writer, index))
             return
         self.skipped += 1
 
@@ -175,8 +175,8 @@ class FaultFiles:
         for file in list(self._open):
             self._finish(file, complete=False, reached=min(offered, file.last))
 
-    def _create(self, fault: Arrived, origin: Origin, place: int) -> RunWriter:
-        first = next((number for number, _ in self._history.since(place - self._before)), fault.number)
+    def _create(self, fault: Arrived, origin: Origin, index: int) -> RunWriter:
+        first = next((number for number, _ in self._history.since(index - self._before)), fault.number)
         description = {
             "fault": {**fault.event, "frame": fault.number - first},
             "unix": fault.unix,
@@ -199,10 +199,10 @@ class FaultFiles:
                 continue
         raise FileExistsError(f"{stem}.mcap exists {_MAX_NAMESAKES} times")
 
-    def _write_history(self, writer: RunWriter, place: int) -> None:
-        """Write the seconds before ``place``; the fault event is the newest in the history."""
+    def _write_history(self, writer: RunWriter, index: int) -> None:
+        """Write the seconds before ``index``; the fault event is the newest in the history."""
         events = deque(self._history.events(writer.first))
-        for number, data in self._history.since(place - self._before):
+        for number, data in self._history.since(index - self._before):
             while events and events[0].number <= number:
                 writer.event(events.popleft().event)
             writer.frame(number, memoryview(data))

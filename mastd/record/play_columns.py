@@ -66,19 +66,19 @@ def on_profile_time(
     begin = float(np.median(begins))
     if not np.max(np.abs(begins - begin)) <= _STEADY:
         raise FormatError(f"{where}: the profile was held or slowed down: repeat the run without a hold")
-    places = np.arange(count, dtype=np.float64) * (spacing / period) - begin
-    if not places[-1] <= periods[-1] + 2.0:
+    positions = np.arange(count, dtype=np.float64) * (spacing / period) - begin
+    if not positions[-1] <= periods[-1] + 2.0:
         raise FormatError(f"{where}: the profile did not run to its end")
     steps = frames["step"] - np.rint(np.nanmedian(frames["step"] - periods))
     columns = {}
     for name in names:
         own = periods + 1.0 if name.startswith(_COMMANDED) else steps
-        columns[name] = _at(f"{where}: {name}", places, own, frames[name])
+        columns[name] = _at(f"{where}: {name}", positions, own, frames[name])
     return columns
 
 
-def _at(what: str, places: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
-    """Return values, known at their ``own`` places, at other ``places``."""
+def _at(what: str, positions: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
+    """Return values, known at their ``own`` places, at other ``positions``."""
     sound = np.isfinite(own) & np.isfinite(values)
     own, values = own[sound], values[sound]
     highest = np.maximum.accumulate(own) if len(own) else own
@@ -86,7 +86,7 @@ def _at(what: str, places: FloatArray, own: FloatArray, values: FloatArray) -> F
     own, values = own[fresh], values[fresh]
     if len(own) < 4 or not own[-1] - own[0] <= MAX_GAP_SHARE * len(own):
         raise FormatError(f"{what} has too few measured samples while the profile ran")
-    at = np.clip(places, own[0], own[-1])
+    at = np.clip(positions, own[0], own[-1])
     whole = np.rint(at)
     index = np.minimum(np.searchsorted(own, whole), len(own) - 1)
     if np.all(np.abs(at - whole) < _STEADY) and np.all(own[index] == whole):

@@ -146,7 +146,7 @@ class RecorderHandle:
     @classmethod
     def _start(
         cls,
-        place: Path,
+        path: Path,
         directory: Path,
         single: Path | None,
         metadata: Mapping[str, object],
@@ -157,9 +157,9 @@ class RecorderHandle:
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{place}: cannot record here: {error.strerror}") from error
+            raise UsageError(f"{path}: cannot record here: {error.strerror}") from error
         if not os.access(directory, os.W_OK | os.X_OK):
-            raise UsageError(f"{place}: cannot record here: the directory cannot be written")
+            raise UsageError(f"{path}: cannot record here: the directory cannot be written")
         job = json.dumps(
             {
                 "path": None if single is None else str(single),
@@ -182,7 +182,7 @@ class RecorderHandle:
         )
         ring.consumer_alive = lambda: process.poll() is None
         theirs.close()
-        handle = cls(process, ring, ours, place)
+        handle = cls(process, ring, ours, path)
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(job)
@@ -190,7 +190,7 @@ class RecorderHandle:
         if "ready" not in answer:
             handle._end_process(0.0)
             raise UsageError(
-                f"{place}: cannot record here: {answer.get('error', 'the recorder did not start')}"
+                f"{path}: cannot record here: {answer.get('error', 'the recorder did not start')}"
             )
         ours.setblocking(False)
         return handle

@@ -117,14 +117,14 @@ def _weighted(run: Run, name: str, weighting: comfort.Weighting, span: Span | No
     values, rate = run.columns[name], series.rate_hz
     if span is None or rate < comfort.MIN_RATE:
         return None
-    places = np.rint(series.times * rate)
+    positions = np.rint(series.times * rate)
     first, last = (np.rint(time * rate) for time in span)
-    sound = np.isfinite(values) & (places <= last)
-    inside = np.count_nonzero(sound & (places >= first))
-    if not (inside and last - places[sound][0] <= _MAX_GAPS * np.count_nonzero(sound)):
+    sound = np.isfinite(values) & (positions <= last)
+    inside = np.count_nonzero(sound & (positions >= first))
+    if not (inside and last - positions[sound][0] <= _MAX_GAPS * np.count_nonzero(sound)):
         return None
-    grid = np.arange(places[sound][0], last + 1.0)
-    whole = comfort.weighted(np.interp(grid, places[sound], values[sound]), rate, weighting)
+    grid = np.arange(positions[sound][0], last + 1.0)
+    whole = comfort.weighted(np.interp(grid, positions[sound], values[sound]), rate, weighting)
     played: FloatArray = whole[grid >= first]
     return played
 

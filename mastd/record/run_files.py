@@ -182,8 +182,8 @@ class RunFiles:
         """Return where a fault file may go, the best place first."""
         if self._run is None:
             return [Origin(self._directory, self._metadata, None)]
-        places = dict.fromkeys((self._run.path.parent, self._directory))
-        return [Origin(place, self._metadata, self._run) for place in places]
+        directories = dict.fromkeys((self._run.path.parent, self._directory))
+        return [Origin(directory, self._metadata, self._run) for directory in directories]
 
 
 def read_metadata(path: Path) -> dict[str, object]:

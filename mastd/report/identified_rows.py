@@ -87,10 +87,15 @@ def _payload_rows(found: IdentifiedSettings, nominal: NoPayload | RigidPayload) 
     mass = None if stated is None else 1e-3 * stated.mass
     yield Row("mass", "payload", mass, 1e-3 * payload.mass.value, 1e-3 * payload.mass.uncertainty, "t")
     for k, axis in enumerate("xyz"):
-        place = payload.centre_of_gravity[k]
+        coordinate = payload.centre_of_gravity[k]
         said = None if stated is None else 1e3 * stated.centre_of_gravity[k]
         yield Row(
-            "centre of gravity", f"payload {axis}", said, 1e3 * place.value, 1e3 * place.uncertainty, "mm"
+            "centre of gravity",
+            f"payload {axis}",
+            said,
+            1e3 * coordinate.value,
+            1e3 * coordinate.uncertainty,
+            "mm",
         )
     for k, axis in enumerate("xyz"):
         inertia = payload.inertia[k]

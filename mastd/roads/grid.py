@@ -52,16 +52,16 @@ _STRAIGHT_WITHIN: Final = 1e-7
 @separate_kernel
 def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, float, float]:
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of a grid at a point (m); the slopes are its derivatives."""
-    place, v, along_x, along_y, tangent_x, tangent_y = _foot(parameters, x, y)
+    position, v, along_x, along_y, tangent_x, tangent_y = _foot(parameters, x, y)
     count, across = int(parameters[_COUNT]), int(parameters[_ACROSS])
     section, share, stretch = 0, 0.0, 1.0
-    if not place > 0.0:
+    if not position > 0.0:
         stretch = 0.0
-    elif place >= count - 1:
+    elif position >= count - 1:
         section, share, stretch = count - 2, 1.0, 0.0
     else:
-        section = int(place)
-        share = place - section
+        section = int(position)
+        share = position - section
     right = int(parameters[_PLACES])
     low, high = 0, across - 1
     while high - low > 1:
@@ -93,8 +93,8 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
 @separate_kernel
 def grid_place(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
     """Return u and v (m) of a point (m)."""
-    place, v, _, _, _, _ = _foot(parameters, x, y)
-    return parameters[FIRST] + place * parameters[FIRST + 1], v
+    position, v, _, _, _, _ = _foot(parameters, x, y)
+    return parameters[FIRST] + position * parameters[FIRST + 1], v
 
 
 @fused_kernel
@@ -119,22 +119,22 @@ def _foot(parameters: FloatArray, x: float, y: float) -> tuple[float, float, flo
             tangent_x / spacing,
             tangent_y / spacing,
         )
-    place = _start(parameters, x, y)
-    dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, place, x, y)
+    position = _start(parameters, x, y)
+    dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, position, x, y)
     for _ in range(_STEPS):
         square = first_x * first_x + first_y * first_y
         change = (dx * first_x + dy * first_y) / max(
             square - dx * second_x - dy * second_y, _MIN_SHARE * square
         )
-        place += change
-        dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, place, x, y)
-        if not abs(change) > _CLOSE * (1.0 + abs(place)):
+        position += change
+        dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, position, x, y)
+        if not abs(change) > _CLOSE * (1.0 + abs(position)):
             break
     square = first_x * first_x + first_y * first_y
     bend = max(square - dx * second_x - dy * second_y, _MIN_SHARE * square)
     length = math.sqrt(square)
     return (
-        place,
+        position,
         (first_x * dy - first_y * dx) / length,
         first_x / bend,
         first_y / bend,
@@ -158,15 +158,15 @@ def _start(parameters: FloatArray, x: float, y: float) -> float:
 
 @fused_kernel
 def _line(
-    parameters: FloatArray, line: int, count: int, place: float, x: float, y: float
+    parameters: FloatArray, line: int, count: int, position: float, x: float, y: float
 ) -> tuple[float, float, float, float, float, float]:
     """Return the point less the reference line (2), and the line's first and second derivatives (2 each).
 
     The line is straight before its first and beyond its last point.
     """
-    if not (0.0 <= place <= count - 1):
-        at = line if not place > 0.0 else line + 4 * (count - 1)
-        past = place if not place > 0.0 else place - (count - 1)
+    if not (0.0 <= position <= count - 1):
+        at = line if not position > 0.0 else line + 4 * (count - 1)
+        past = position if not position > 0.0 else position - (count - 1)
         first_x, first_y = parameters[at + 2], parameters[at + 3]
         return (
             x - (parameters[at] + past * first_x),
@@ -176,8 +176,8 @@ def _line(
             0.0,
             0.0,
         )
-    section = min(int(place), count - 2)
-    share = place - section
+    section = min(int(position), count - 2)
+    share = position - section
     at = line + 4 * section
     px, first_x, second_x = _hermite(
         parameters[at], parameters[at + 4], parameters[at + 2], parameters[at + 6], share
@@ -284,9 +284,9 @@ def _check_bends(road: RoadGrid, slopes: FloatArray) -> None:
     turns = np.diff(np.unwrap(np.arctan2(slopes[:, 1], slopes[:, 0]))) / road.spacing
     share = np.maximum(turns * road.across[-1], turns * road.across[0])
     if not (share < 1.0 - _MIN_SHARE).all():
-        place = int(np.argmax(~(share < 1.0 - _MIN_SHARE)))
+        index = int(np.argmax(~(share < 1.0 - _MIN_SHARE)))
         raise ValueError(
-            f"u = {road.start + place * road.spacing:g} m: a radius of {1.0 / abs(turns[place]):.3g} m is "
+            f"u = {road.start + index * road.spacing:g} m: a radius of {1.0 / abs(turns[index]):.3g} m is "
             f"too small for edges at v = {road.across[0]:g} and {road.across[-1]:g} m"
         )
 

@@ -88,15 +88,15 @@ def measured_tracks(
     x = table[:, 0]
     gaps = np.diff(x)
     spacing = (x[-1] - x[0]) / len(gaps)
-    places, heights = x, table[:, [1, -1]].T
+    positions, heights = x, table[:, [1, -1]].T
     try:
         if np.abs(gaps - spacing).max() > _SAME_SPACING * spacing or (radius > 0.0 and spacing > radius / 10):
             wanted = min(0.25 * gaps.min(), radius / 20 if radius > 0.0 else np.inf)
             count = int(np.ceil((x[-1] - x[0]) / wanted)) + 1
             checked_size(2 * count)
-            places = np.linspace(x[0], x[-1], count)
+            positions = np.linspace(x[0], x[-1], count)
             spacing = (x[-1] - x[0]) / (count - 1)
-            heights = np.array([np.interp(places, x, height) for height in heights])
+            heights = np.array([np.interp(positions, x, height) for height in heights])
         if radius > 0.0:
             heights = rolled_over(heights, spacing, radius)
         if start is None:

@@ -34,16 +34,16 @@ def tracks_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, f
     The slopes are the derivatives of the height, exactly.
     """
     spacing, count = parameters[FIRST + 1], int(parameters[FIRST + 2])
-    place = (x - parameters[FIRST]) / spacing
-    if not place > 0.0:
+    position = (x - parameters[FIRST]) / spacing
+    if not position > 0.0:
         left, right, left_slope, right_slope = parameters[_HEIGHTS], parameters[_HEIGHTS + 1], 0.0, 0.0
-    elif place >= count - 1:
+    elif position >= count - 1:
         last = _HEIGHTS + 2 * (count - 1)
         left, right, left_slope, right_slope = parameters[last], parameters[last + 1], 0.0, 0.0
     else:
-        node = int(place)
-        left, left_slope = _along(parameters, _HEIGHTS, node, count, place - node)
-        right, right_slope = _along(parameters, _HEIGHTS + 1, node, count, place - node)
+        node = int(position)
+        left, left_slope = _along(parameters, _HEIGHTS, node, count, position - node)
+        right, right_slope = _along(parameters, _HEIGHTS + 1, node, count, position - node)
     share = y / parameters[FIRST + 3]
     half = 0.5 * (left - right)
     across = half / parameters[FIRST + 3]
@@ -83,8 +83,8 @@ def tracks(start: float, spacing: float, heights: FloatArray, track_width: float
             f"start {start!r}, spacing {spacing!r}, track width {track_width!r}: expected lengths"
         )
     if not np.isfinite(heights).all():
-        track, place = np.argwhere(~np.isfinite(heights))[0]
-        raise ValueError(f"height {place + 1} of the {('left', 'right')[track]} track is not a finite number")
+        track, index = np.argwhere(~np.isfinite(heights))[0]
+        raise ValueError(f"height {index + 1} of the {('left', 'right')[track]} track is not a finite number")
     parameters = header(GroundKind.TRACKS, checked_size(_HEIGHTS + 2 * count))
     length = spacing * (count - 1)
     parameters[EXTENT : EXTENT + 3] = start + 0.5 * length, 0.0, 0.5 * length

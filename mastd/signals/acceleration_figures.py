@@ -62,20 +62,20 @@ def acceleration_figures(
     if len(asked) < 3 or not (np.all(np.isfinite(achieved)) and np.all(np.isfinite(asked))):
         return figures
     given, wanted = band_filter(achieved, rate, band), band_filter(asked, rate, band)
-    sizes = {axis: float(ARMS[place]) * rms(given[:, place]) for place, axis in enumerate(AXES)}
+    sizes = {axis: float(ARMS[index]) * rms(given[:, index]) for index, axis in enumerate(AXES)}
     for axis, ratio in cross_axis(sizes, frozenset(driven)).items():
         figures[axis]["cross_axis"] = ratio
-    for place, axis in enumerate(AXES):
+    for index, axis in enumerate(AXES):
         if axis not in driven:
             continue
         own = figures[axis]
-        own |= _following(given[:, place], wanted[:, place], rate, band)
-        points = transfer_points(achieved[:, place], asked[:, place], rate, band, own["lag_s"] or 0.0)
+        own |= _following(given[:, index], wanted[:, index], rate, band)
+        points = transfer_points(achieved[:, index], asked[:, index], rate, band, own["lag_s"] or 0.0)
         own["bandwidth_hz"], own["flatness_hz"] = points.bandwidth_hz, points.flatness_hz
         own["measured_to_hz"] = points.measured_to_hz
         frequency = sine_hz.get(axis) if isinstance(sine_hz, Mapping) else sine_hz
         if frequency is not None:
-            own["thd"] = total_harmonic_distortion(achieved[:, place], asked[:, place], rate, frequency)
+            own["thd"] = total_harmonic_distortion(achieved[:, index], asked[:, index], rate, frequency)
     return figures
 
 

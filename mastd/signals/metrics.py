@@ -120,9 +120,9 @@ def _nrmse_at(achieved: FloatArray, reference: FloatArray, lag: float) -> float 
     """Return the nrmse against the reference delayed by ``lag`` samples, interpolated by a cubic spline."""
     count = len(reference)
     index = np.arange(count, dtype=np.float64)
-    places = index - lag
-    common = (places >= 0.0) & (places <= count - 1)
-    delayed = CubicSpline(index, reference)(places[common])
+    indices = index - lag
+    common = (indices >= 0.0) & (indices <= count - 1)
+    delayed = CubicSpline(index, reference)(indices[common])
     return nrmse(achieved[common], delayed)
 
 

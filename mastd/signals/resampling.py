@@ -75,13 +75,13 @@ def _half_width() -> int:
     return math.ceil((_ATTENUATION - 7.95) / (14.36 * (1.0 - PASS_SHARE) / 2.0) / 2.0)
 
 
-def _window(place: FloatArray) -> FloatArray:
-    """Return the low-pass at ``place``, in zeros of the sinc; the middle of its slope is its corner."""
+def _window(position: FloatArray) -> FloatArray:
+    """Return the low-pass at ``position``, in zeros of the sinc; the middle of its slope is its corner."""
     corner = (1.0 + PASS_SHARE) / 2.0
     beta = 0.1102 * (_ATTENUATION - 8.7)
-    inside = np.sqrt(np.maximum(0.0, 1.0 - (place / _half_width()) ** 2))
-    kernel: FloatArray = np.sinc(corner * place) * np.i0(beta * inside)
-    return np.where(np.abs(place) < _half_width(), kernel, 0.0)
+    inside = np.sqrt(np.maximum(0.0, 1.0 - (position / _half_width()) ** 2))
+    kernel: FloatArray = np.sinc(corner * position) * np.i0(beta * inside)
+    return np.where(np.abs(position) < _half_width(), kernel, 0.0)
 
 
 def _continued(values: FloatArray, width: int) -> FloatArray:
@@ -99,12 +99,12 @@ def _tabulated() -> FloatArray:
     return _window(np.arange(_half_width() * _TABLE + 2) / _TABLE)
 
 
-def _weights(places: FloatArray, width: int, ratio: float) -> tuple[IntArray, FloatArray]:
+def _weights(positions: FloatArray, width: int, ratio: float) -> tuple[IntArray, FloatArray]:
     """Return for each place, in old steps, the first row that counts of those continued by ``width``, and the
     weights (k, 2 · width) from there on; they sum up to 1."""
     table = _tabulated()
-    first = np.floor(places).astype(np.int64) + 1
-    away = np.abs(first[:, None] + np.arange(-width, width) - places[:, None])
+    first = np.floor(positions).astype(np.int64) + 1
+    away = np.abs(first[:, None] + np.arange(-width, width) - positions[:, None])
     away = np.minimum(away * (_TABLE / max(1.0, ratio)), len(table) - 2)
     whole = away.astype(np.int64)
     weights = table[whole] + (away - whole) * (table[whole + 1] - table[whole])
@@ -117,8 +117,8 @@ def _in_blocks(padded: FloatArray, width: int, ratio: Fraction, count: int) -> F
     room = _MAX_MATRIX // (4 * width * ratio.denominator)
     repeats = max(1, min(room, 2 * width // ratio.numerator))
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
-    places = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator
-    first, weights = _weights(places, width, float(ratio))
+    positions = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator
+    first, weights = _weights(positions, width, float(ratio))
     matrix = np.zeros((rows, int(first[-1]) + 2 * width))
     matrix[np.arange(rows)[:, None], first[:, None] + np.arange(2 * width)] = weights
     done = np.empty((count, padded.shape[1]))
@@ -136,11 +136,11 @@ def _place_by_place(padded: FloatArray, width: int, ratio: float, count: int) ->
     done = np.empty((count, padded.shape[1]))
     at_once = max(1, _WEIGHTS_AT_ONCE // (2 * width))
     for start in range(0, count, at_once):
-        places = np.arange(start, min(start + at_once, count), dtype=np.float64) * ratio
-        first, weights = _weights(places, width, ratio)
+        positions = np.arange(start, min(start + at_once, count), dtype=np.float64) * ratio
+        first, weights = _weights(positions, width, ratio)
         low, high = int(first[0]), int(first[-1]) + 2 * width
         columns = first[:, None] - low + np.arange(2 * width)
-        edges = np.arange(len(places) + 1) * 2 * width
-        matrix = sparse.csr_array((weights.ravel(), columns.ravel(), edges), (len(places), high - low))
-        done[start : start + len(places)] = matrix @ padded[low:high]
+        edges = np.arange(len(positions) + 1) * 2 * width
+        matrix = sparse.csr_array((weights.ravel(), columns.ravel(), edges), (len(positions), high - low))
+        done[start : start + len(positions)] = matrix @ padded[low:high]
     return done

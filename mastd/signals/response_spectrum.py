@@ -43,9 +43,9 @@ def response_spectrum(
     spectrum = np.zeros((len(frequencies), *series.shape[:-1]))
     if not series.shape[-1]:
         return spectrum
-    for place, frequency in enumerate(frequencies):
+    for index, frequency in enumerate(frequencies):
         numerator, denominator = _oscillator(2.0 * np.pi * float(frequency) / rate, damping)
-        spectrum[place] = np.max(np.abs(signal.lfilter(numerator, denominator, series)), axis=-1)
+        spectrum[index] = np.max(np.abs(signal.lfilter(numerator, denominator, series)), axis=-1)
     return spectrum
 
 

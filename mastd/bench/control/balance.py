@@ -37,7 +37,7 @@ CORRECTION: Mapping[str, str] = MappingProxyType({"bound": "20 %", "time": "1 s"
 SINE_FIGURES = ("thd", "peak_ratio", "raw_nrmse", "best_lag_nrmse", "lag_s", "cross_axis")
 
 
-def play_balance(job: Job, place: Path) -> Result:
+def play_balance(job: Job, directory: Path) -> Result:
     """Stand with an offset in one transducer, with the balance or without."""
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = Variant(FULL_FORCE, BALANCE[job.axis]).installation(Path(scratch))
@@ -61,7 +61,7 @@ def _standing_figures(played: Played, actuators: int) -> dict[str, float]:
     return {"mean_internal_force_n": abs(float(np.mean(judged))), **figures} if len(judged) else figures
 
 
-def play_sine(job: Job, place: Path) -> Result:
+def play_sine(job: Job, directory: Path) -> Result:
     """Play a sine of heave, in the group ``sine.identified`` with what was identified, in ``sine.corrected``
     with its amplitude, phase and harmonics corrected.
     """
@@ -70,7 +70,7 @@ def play_sine(job: Job, place: Path) -> Result:
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = Variant(FULL_FORCE).installation(Path(scratch))
         if job.group.endswith("identified"):
-            house = replace(house, identified=identified_as(place, job.seed))
+            house = replace(house, identified=identified_as(directory, job.seed))
         truth = hidden_truth(house.table, profile.payload, job.seed)
         played = play(profile, BenchPlant(truth, job.seed), on=house)
     if not played.completed:

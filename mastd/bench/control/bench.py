@@ -53,10 +53,10 @@ def control(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
     ]
     made_with = digest()
     results = Results(scope.directory, made_with)
-    place = scope.directory / f"found-{made_with}"
-    place.mkdir(exist_ok=True)
+    directory = scope.directory / f"found-{made_with}"
+    directory.mkdir(exist_ok=True)
     for wave in _waves([Job(group, seed, axis) for group, axis in chosen for seed in scope.seeds]):
-        carry_out(wave, results, work, place, scope.tell)
+        carry_out(wave, results, work, directory, scope.tell)
     figures: dict[str, Figure] = {}
     by_group: dict[str, list[Result]] = {}
     for group, axis in chosen:
@@ -72,10 +72,10 @@ def control(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
     return figures
 
 
-def work(job: Job, place: Path) -> Result:
+def work(job: Job, directory: Path) -> Result:
     """Do one job; what keeps it from being done is its cause."""
     try:
-        return GROUPS[job.group].work(job, place)
+        return GROUPS[job.group].work(job, directory)
     except (MastdError, ValueError) as error:
         return Result({}, str(error))
 

@@ -76,13 +76,13 @@ def iterated(
     once: PlayOnce,
     matrix: FrequencyMatrix,
     plays: int,
-    place: Path,
+    directory: Path,
 ) -> Iterated:
-    """Iterate the motion of a profile over ``plays`` corrections; files go below ``place``.
+    """Iterate the motion of a profile over ``plays`` corrections; files go below ``directory``.
 
     Raises PlayFaultError where the first play, or too many of those after it, end in a fault.
     """
-    task = task_of(None, profile, table, place, responses_of(profile, table))
+    task = task_of(None, profile, table, directory, responses_of(profile, table))
     player = Player(once)
     history = begin(task, {})
     faults: list[str] = []
@@ -94,7 +94,7 @@ def iterated(
             faults.append(str(error))
             if not player.played or len(faults) > MAX_FAULTS:
                 raise
-            history = load_history(place)
+            history = load_history(directory)
     assert history.best is not None
     target = program(profile, table)
     asked = target.timeline()

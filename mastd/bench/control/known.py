@@ -55,8 +55,8 @@ def known_to_accuracy(
     found = None
     if truth.payload is not None:
         x, y, z = (
-            LengthEstimate(value=near(place), uncertainty=ACCURACY * abs(place))
-            for place in truth.payload.centre_of_gravity
+            LengthEstimate(value=near(coordinate), uncertainty=ACCURACY * abs(coordinate))
+            for coordinate in truth.payload.centre_of_gravity
         )
         xx, yy, zz = (
             InertiaEstimate(value=near(moment), uncertainty=ACCURACY * moment)

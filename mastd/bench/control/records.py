@@ -116,20 +116,20 @@ def _here() -> Mapping[str, Record]:
 RECORDS = _here()
 
 
-def iterate_record(job: Job, place: Path) -> Result:
+def iterate_record(job: Job, directory: Path) -> Result:
     """Iterate a record on the identified table, at the scale that passes the check."""
     record = RECORDS[job.axis]
     text, gain = passing(record.text())
     matrix = Job("matrix", job.seed, RIGID)
-    result = iterate_profile(CASES["identified"], text, record.axes, matrix, PLAYS, place)
+    result = iterate_profile(CASES["identified"], text, record.axes, matrix, PLAYS, directory)
     return Result({**result.figures, "scale": gain}, result.cause, result.told)
 
 
-def iterate_vehicle(job: Job, place: Path) -> Result:
+def iterate_vehicle(job: Job, directory: Path) -> Result:
     """Iterate noise along one axis under a simulated vehicle, at the scale that passes the check."""
     text, gain = passing(noise(job.axis, payload=VEHICLE))
     matrix = Job("matrix", job.seed, VEHICULAR)
-    result = iterate_profile(CASES["identified"], text, (job.axis,), matrix, MORE_PLAYS, place)
+    result = iterate_profile(CASES["identified"], text, (job.axis,), matrix, MORE_PLAYS, directory)
     return Result({**result.figures, "scale": gain}, result.cause, result.told)
 
 

@@ -54,7 +54,7 @@ def digest() -> str:
     plant = sys.modules[type(find_provider()).__module__.split(".")[0]]
     found = [path for room in ROOMS for path in (package / room).rglob("*.py")]
     found += (package / "bench").glob("control*.py")
-    found += [path for place in plant.__path__ for path in Path(place).rglob("*.py")]
+    found += [path for folder in plant.__path__ for path in Path(folder).rglob("*.py")]
     for name in SETTINGS:
         path = starter_directory() / name
         found += [path] if path.is_file() else path.rglob("*.*")

@@ -46,22 +46,22 @@ RESERVE = 0.9
 """Of the scale that would just pass the check: the iteration is to have room."""
 
 
-def play_case(job: Job, place: Path) -> Result:
+def play_case(job: Job, directory: Path) -> Result:
     """Play one case along one axis."""
     case = CASES[job.group]
-    played = _play(case, case.profile(job.axis), job.seed, place)
+    played = _play(case, case.profile(job.axis), job.seed, directory)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     figures = motion_figures(played, job.axis)
     if case.wide:
-        wide = _play(case, wide_noise(job.axis), job.seed, place)
+        wide = _play(case, wide_noise(job.axis), job.seed, directory)
         if not wide.completed:
             return Result(figures, f"wide noise: {wide.cause}", played.indicated)
         figures |= response_figures(wide, job.axis)
     return Result(figures, None, played.indicated)
 
 
-def find_out(job: Job, place: Path) -> Result:
+def find_out(job: Job, directory: Path) -> Result:
     """Identify a truth; the values are kept."""
     profile = read_profile(_with_payload(read_text(find("profile", "identify"))))
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
@@ -71,23 +71,23 @@ def find_out(job: Job, place: Path) -> Result:
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     found = identify(played, house.table, profile.payload)
-    _identified_file(place, job.seed).write_text(identified_text(found), encoding="utf-8")
+    _identified_file(directory, job.seed).write_text(identified_text(found), encoding="utf-8")
     return Result(errors(found, truth, house.table), None, played.indicated)
 
 
-def measure_matrix(job: Job, place: Path) -> Result:
+def measure_matrix(job: Job, directory: Path) -> Result:
     """Measure the frequency response matrix with what stands on the table; it is kept."""
     case = CASES[f"{SPRUNG}.first"] if job.axis == SPRUNG else CASES["identified"]
     text = passing(matrix_noise(VEHICLE))[0] if job.axis == VEHICULAR else matrix_noise()
     profile = read_profile(text)
-    played = _play(case, text, job.seed, place)
+    played = _play(case, text, job.seed, directory)
     if not played.completed:
         return Result({}, played.cause, played.indicated)
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         table = case.variant.installation(Path(scratch)).table
     matrix = frequency_matrix_of(profile, played, table)
-    _matrix_directory(place, job).mkdir(parents=True, exist_ok=True)
-    save_matrix(_matrix_directory(place, job) / MATRIX, matrix, responses_of(profile, table).names)
+    _matrix_directory(directory, job).mkdir(parents=True, exist_ok=True)
+    save_matrix(_matrix_directory(directory, job) / MATRIX, matrix, responses_of(profile, table).names)
     inside = (matrix.frequency >= 1.0) & (matrix.frequency <= 20.0)
     return Result({"coherence": float(np.mean(matrix.coherence[inside]))}, None, played.indicated)
 
@@ -105,17 +105,17 @@ def passing(text: str) -> tuple[str, float]:
     return yaml.safe_dump({**yaml.safe_load(text), "gain": gain}, sort_keys=False), gain
 
 
-def iterate_noise(job: Job, place: Path) -> Result:
+def iterate_noise(job: Job, directory: Path) -> Result:
     """Iterate noise along one axis; the payload is rigid, or sprung in the group of that name."""
     kind = SPRUNG if job.group.startswith(SPRUNG) else RIGID
     case = CASES[f"{SPRUNG}.first"] if kind == SPRUNG else CASES["identified"]
     plays = MORE_PLAYS if kind == SPRUNG else PLAYS
     matrix = Job("matrix", job.seed, kind)
-    return iterate_profile(case, noise(job.axis), (job.axis,), matrix, plays, place)
+    return iterate_profile(case, noise(job.axis), (job.axis,), matrix, plays, directory)
 
 
 def iterate_profile(
-    case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, plays: int, place: Path
+    case: Case, text: str, driven: tuple[str, ...], matrix_job: Job, plays: int, directory: Path
 ) -> Result:
     """Iterate a profile's own motion; figures are those of the play that the iteration takes for its best."""
     seed = matrix_job.seed
@@ -124,10 +124,10 @@ def iterate_profile(
         table = case.variant.installation(Path(scratch)).table
 
         def once(settings: ProfileSettings, number: int) -> Played:
-            return _play_settings(case, settings, seed, place, noise_seed=1000 * seed + number)
+            return _play_settings(case, settings, seed, directory, noise_seed=1000 * seed + number)
 
         names = responses_of(profile, table).names
-        matrix = load_matrix(_matrix_directory(place, matrix_job) / MATRIX, names)
+        matrix = load_matrix(_matrix_directory(directory, matrix_job) / MATRIX, names)
         done = iterated(profile, table, once, matrix, plays, Path(scratch) / "iteration")
     best = done.played[done.best]
     figures = {
@@ -165,16 +165,18 @@ def _figures(played: Played, driven: tuple[str, ...]) -> dict[str, float]:
     return {f"{axis}.{name}": value for axis in driven for name, value in found[axis].items()}
 
 
-def _play(case: Case, text: str, seed: int, place: Path) -> Played:
-    return _play_settings(case, read_profile(text), seed, place, noise_seed=seed)
+def _play(case: Case, text: str, seed: int, directory: Path) -> Played:
+    return _play_settings(case, read_profile(text), seed, directory, noise_seed=seed)
 
 
-def _play_settings(case: Case, profile: ProfileSettings, seed: int, place: Path, noise_seed: int) -> Played:
+def _play_settings(
+    case: Case, profile: ProfileSettings, seed: int, directory: Path, noise_seed: int
+) -> Played:
     """Play a profile as a case says, with its hidden truth number ``seed``."""
     with tempfile.TemporaryDirectory(prefix="mastd-bench-") as scratch:
         house = case.variant.installation(Path(scratch))
         truth = case.truth(hidden_truth(house.table, profile.payload, seed))
-        house = replace(house, identified=_known(case.known, truth, house, profile, seed, place))
+        house = replace(house, identified=_known(case.known, truth, house, profile, seed, directory))
         plant_table = None
         if case.plant_variant is not None:
             (Path(scratch) / "plant").mkdir()
@@ -187,28 +189,28 @@ def _play_settings(case: Case, profile: ProfileSettings, seed: int, place: Path,
 
 
 def _known(
-    known: Known, truth: TableTruth, house: Installation, profile: ProfileSettings, seed: int, place: Path
+    known: Known, truth: TableTruth, house: Installation, profile: ProfileSettings, seed: int, directory: Path
 ) -> IdentifiedSettings | None:
     if known == "nothing":
         return None
     if known == "two per cent":
         return known_to_accuracy(truth, house.table, profile.payload, seed)
-    return identified_as(place, seed)
+    return identified_as(directory, seed)
 
 
-def identified_as(place: Path, seed: int) -> IdentifiedSettings:
+def identified_as(directory: Path, seed: int) -> IdentifiedSettings:
     """Return what was identified of a truth; raise UsageError if that did not succeed."""
-    if not _identified_file(place, seed).exists():
+    if not _identified_file(directory, seed).exists():
         raise UsageError("of this truth nothing was identified")
-    return load(_identified_file(place, seed), IdentifiedSettings)
+    return load(_identified_file(directory, seed), IdentifiedSettings)
 
 
-def _identified_file(place: Path, seed: int) -> Path:
-    return place / f"identified-{seed}.yaml"
+def _identified_file(directory: Path, seed: int) -> Path:
+    return directory / f"identified-{seed}.yaml"
 
 
-def _matrix_directory(place: Path, job: Job) -> Path:
-    return place / f"matrix-{job.axis}-{job.seed}"
+def _matrix_directory(directory: Path, job: Job) -> Path:
+    return directory / f"matrix-{job.axis}-{job.seed}"
 
 
 def _with_payload(text: str) -> str:

@@ -32,8 +32,8 @@ def with_axles(model: Model, count: int) -> Model:
     parts = _Parts([_chassis(model, count)])
     parts.add(model, 0, "", 0.0)
     parts.add(model, 1, "", 0.0)
-    for place in range(2, count):
-        parts.add(model, 1, f"{place + 1}", -SPACING * (place - 1))
+    for index in range(2, count):
+        parts.add(model, 1, f"{index + 1}", -SPACING * (index - 1))
     return replace(
         model,
         name=f"{model.name}, {count} axles",
@@ -52,11 +52,11 @@ def _chassis(model: Model, count: int) -> Body:
     front, rear = (_place(model, axle) for axle in model.axles)
     on_front = (float(body.centre[0]) - rear) / (front - rear)
     on_rear = 1.0 - on_front
-    places = rear - SPACING * np.arange(count - 1)
+    positions = rear - SPACING * np.arange(count - 1)
     growth = on_front + (count - 1) * on_rear
-    longer = (front - float(places[-1])) / (front - rear)
+    longer = (front - float(positions[-1])) / (front - rear)
     centre = body.centre.copy()
-    centre[0] = (on_front * front + on_rear * float(places.sum())) / growth
+    centre[0] = (on_front * front + on_rear * float(positions.sum())) / growth
     stretch = np.diag([1.0, longer, longer])
     return replace(
         body, mass=body.mass * growth, centre=centre, inertia=growth * stretch @ body.inertia @ stretch

@@ -25,7 +25,7 @@ _WAKE_S: Final = 0.001
 _IDLE_S: Final = 0.02
 
 
-def main(kind: str, place: int, address: str, descriptor: int) -> None:
+def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
     board = Board(len(KINDS), descriptor)
     parent = os.getppid()
@@ -35,15 +35,15 @@ def main(kind: str, place: int, address: str, descriptor: int) -> None:
 
     while os.getppid() == parent:
         if board.phase == BESIDE:
-            be_busy(board, place, _WAKE_S)
+            be_busy(board, index, _WAKE_S)
         elif board.phase == WATCHING and kind == "half-open":
             half_open(address, wanted)
         elif board.phase == WATCHING and kind != "gateway":
-            with connected(NAMES[place], address, wanted) as rigs:
+            with connected(NAMES[index], address, wanted) as rigs:
                 if rigs:
                     begun, used = time.monotonic(), time.process_time()
                     {"steady": steady, "flood": flood, "deaf": deaf}[kind](rigs, wanted)
-                    board.shares[place] = (time.process_time() - used) / (time.monotonic() - begun)
+                    board.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
         else:
             time.sleep(_IDLE_S)
 

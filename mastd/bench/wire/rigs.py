@@ -54,10 +54,10 @@ def lockstep() -> dict[str, Figure]:
         operated = OperatedLoop.open(stack, False, profile, file, "lockstep")
         _workers(operated).phase = WATCHING
         names = [channel.name for channel in operated.plan.rig_channels]
-        places = [names.index(f"rig.{name}.{what}") for name in _STEADY for what in ("present", "delay")]
+        indices = [names.index(f"rig.{name}.{what}") for name in _STEADY for what in ("present", "delay")]
         due, values = [1.0, 0.0] * len(_STEADY), operated.cycle.frame.rigs
         begun = time.monotonic()
-        notes = operated.play(LOCKSTEP_CYCLES, lambda: float(values[places].tolist() != due))
+        notes = operated.play(LOCKSTEP_CYCLES, lambda: float(values[indices].tolist() != due))
         spent = time.monotonic() - begun
     period = operated.plan.daemon.period_ns * 1e-9
     return {
@@ -79,6 +79,6 @@ def _workers(operated: OperatedLoop) -> Board:
     """Start the rigs' processes, which wait for the board's word."""
     assert operated.rigs is not None
     board = Board(len(KINDS))
-    for place, kind in enumerate(KINDS):
-        operated.accompany(board.start(rig_workers.__name__, kind, place, operated.rigs.address))
+    for index, kind in enumerate(KINDS):
+        operated.accompany(board.start(rig_workers.__name__, kind, index, operated.rigs.address))
     return board

@@ -36,8 +36,8 @@ _News = TypeVar("_News")
 class Board:
     """The phase and the shares, in shared memory."""
 
-    def __init__(self, places: int, descriptor: int | None = None) -> None:
-        size = 8 * (1 + places)
+    def __init__(self, count: int, descriptor: int | None = None) -> None:
+        size = 8 * (1 + count)
         if descriptor is None:
             descriptor = os.memfd_create("mastd-watchers", os.MFD_CLOEXEC)
             os.ftruncate(descriptor, size)
@@ -60,31 +60,31 @@ class Board:
         return subprocess.Popen(command, pass_fds=(self.descriptor,))
 
 
-def main(kind: str, place: int, address: str, descriptor: int) -> None:
+def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
     board = Board(len(KINDS), descriptor)
     parent = os.getppid()
     while os.getppid() == parent:
         if board.phase == BESIDE:
-            be_busy(board, place, 1.0 / _WAKES_HZ[kind])
+            be_busy(board, index, 1.0 / _WAKES_HZ[kind])
         elif board.phase == WATCHING and kind != "gateway":
             with contextlib.suppress(UsageError):
-                watch(board, kind, place, address)
+                watch(board, kind, index, address)
         else:
             time.sleep(_IDLE_S)
 
 
-def watch(board: Board, kind: str, place: int, address: str) -> None:
+def watch(board: Board, kind: str, index: int, address: str) -> None:
     """Watch as a user's program does, and note how busy that is."""
     with OperatorClient(address, kind, role="observer", name=f"bench {kind}") as client:
         client.describe()
         if kind == "telemetry":
-            use(board, place, client.telemetry(), lambda news: news.frames.astype(np.float32).tobytes())
+            use(board, index, client.telemetry(), lambda news: news.frames.astype(np.float32).tobytes())
         else:
-            use(board, place, client.watch(), json.dumps)
+            use(board, index, client.watch(), json.dumps)
 
 
-def use(board: Board, place: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
+def use(board: Board, index: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
     """Take what comes in the phase ``WATCHING``."""
     begun = used = 0.0
     for news in stream:
@@ -96,14 +96,14 @@ def use(board: Board, place: int, stream: Iterable[_News], take: Callable[[_News
     else:
         return
     if begun:
-        board.shares[place] = (time.process_time() - used) / (time.monotonic() - begun)
+        board.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
 
 
-def be_busy(board: Board, place: int, period_s: float) -> None:
+def be_busy(board: Board, index: int, period_s: float) -> None:
     """Use the share of a processor that was used for watching."""
     wake = time.monotonic()
     while board.phase == BESIDE:
-        end = time.thread_time() + board.shares[place] * period_s
+        end = time.thread_time() + board.shares[index] * period_s
         while time.thread_time() < end:
             pass
         wake = max(wake + period_s, time.monotonic())

@@ -44,8 +44,8 @@ def watching() -> dict[str, Figure]:
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, recorded=True)
         board = Board(len(KINDS))
-        for place, kind in enumerate(KINDS):
-            operated.accompany(board.start(watchers.__name__, kind, place, operated.gateway.address))
+        for index, kind in enumerate(KINDS):
+            operated.accompany(board.start(watchers.__name__, kind, index, operated.gateway.address))
         period = operated.plan.daemon.period_ns * 1e-9
         notes = Notes("watching", operated.cycle, board, operated.gateway.process_id, period)
         operated.play(notes.cycles, notes.take)

@@ -48,24 +48,24 @@ class KeyReader:
     def feed(self, data: bytes, now: float) -> list[str]:
         """Return the keys that end within ``data``; ``now`` in s."""
         data, self._rest, self._since = self._rest + data, b"", now
-        keys, place = [], 0
-        while place < len(data):
-            if data[place] != 0x1B:
-                character = data[place : place + 1].decode("ascii", "ignore").lower()
+        keys, index = [], 0
+        while index < len(data):
+            if data[index] != 0x1B:
+                character = data[index : index + 1].decode("ascii", "ignore").lower()
                 keys += [_NAMES.get(character, character)] if character else []
-                place += 1
+                index += 1
                 continue
-            match = _SEQUENCE.match(data, place)
+            match = _SEQUENCE.match(data, index)
             if match:
                 arrow = _ARROWS.get(match[1] or match[2])
                 keys += [arrow] if arrow else []
-                place = match.end()
-            elif data[place + 1 : place + 2] in (b"", b"[", b"O") and len(data) - place < _MAX_SEQUENCE:
-                self._rest = data[place:]
+                index = match.end()
+            elif data[index + 1 : index + 2] in (b"", b"[", b"O") and len(data) - index < _MAX_SEQUENCE:
+                self._rest = data[index:]
                 break
             else:
                 keys.append("escape")
-                place += 1
+                index += 1
         return keys
 
     def waited(self, now: float) -> list[str]:

@@ -151,10 +151,10 @@ class _Rows:
     def of(cls, run: Run, shown: slice) -> _Rows:
         """Return the longest stretch of samples without a gap."""
         times = run.columns["plant_time"][shown]
-        places = np.rint((times - times[0]) / run.period)
+        positions = np.rint((times - times[0]) / run.period)
         periods = np.rint((run.times[shown] - run.times[shown][0]) / run.period)
         # The command of the frame in which a sample is seen first answers it.
-        newest = np.maximum.accumulate(places)
+        newest = np.maximum.accumulate(positions)
         fresh = np.flatnonzero(np.diff(newest, prepend=newest[0] - 1.0) > 0.0)
         breaks = np.flatnonzero(np.diff(newest[fresh]) > MAX_BRIDGE) + 1
         kept = max(np.split(fresh, breaks), key=lambda part: newest[part[-1]] - newest[part[0]])
@@ -162,7 +162,7 @@ class _Rows:
         rows = cls(
             kept,
             samples,
-            periods + np.rint(np.median(places - periods)),
+            periods + np.rint(np.median(positions - periods)),
             np.arange(samples[0], samples[-1] + 0.5),
         )
         seconds = len(rows.even) * run.period

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     step = None if arguments.step is None else positive("--step", arguments.step, units.TIME)
     documents: list[object] = []
     unread = 0
-    for place, path in enumerate(arguments.files):
+    for index, path in enumerate(arguments.files):
         try:
             text, document = _shown(path, arguments, step)
         except MastdError as error:
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         documents.append(document)
         if not arguments.json:
-            print(("\n" if place else "") + text)
+            print(("\n" if index else "") + text)
     if arguments.json:
         print(json.dumps(documents[0] if len(documents) == 1 else documents, allow_nan=False))
     return FormatError.exit_code if unread else 0

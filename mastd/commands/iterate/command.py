@@ -134,7 +134,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     target = None if arguments.target is None else _target(arguments.target, responses, channels)
     matrix = None if arguments.matrix is None else _given_matrix(arguments.matrix, responses)
     stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    directory = next(place for place in _places(stem) if not place.exists())
+    directory = next(candidate for candidate in _places(stem) if not candidate.exists())
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
     if target is not None:
         _tell_length(arguments.target, len(target), task.knots)

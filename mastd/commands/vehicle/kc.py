@@ -108,10 +108,10 @@ def _write(path: Path, axles: Sequence[AxleKinematics]) -> None:
 
 
 def _rows(sweep: Sweep) -> Iterator[tuple[str, ...]]:
-    for place, corner in enumerate(sweep.corners):
+    for index, corner in enumerate(sweep.corners):
         for row in range(len(sweep.rack)):
             values = [
-                *(getattr(sweep, field)[row, place] for field in _PER_CORNER.values()),
+                *(getattr(sweep, field)[row, index] for field in _PER_CORNER.values()),
                 *(getattr(sweep, field)[row] for field in _PER_AXLE.values()),
             ]
             cells = ("" if not math.isfinite(value) else repr(float(value)) for value in values)

@@ -181,7 +181,7 @@ def fixed(value: float, digits: int) -> str:
 
 def table_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return rows below their header; numbers to the right, the last column to the left."""
-    widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
+    widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header))]
     lines = []
     for row in (header, *rows):
         cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]

@@ -36,7 +36,7 @@ def read_columns(path: Path, names: Sequence[str]) -> FloatArray:
             f"{path}:1:1: the first line must name the columns {', '.join(names)}; "
             f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         )
-    places = [header.index(name) for name in names]
+    indices = [header.index(name) for name in names]
     rows: list[list[float]] = []
     problems: list[str] = []
     for number, cells in enumerate(lines[1:], start=2):
@@ -45,11 +45,11 @@ def read_columns(path: Path, names: Sequence[str]) -> FloatArray:
         if len(cells) > len(header):
             problems.append(f"{path}:{number}: {len(cells)} cells below {len(header)} columns")
         row = []
-        for name, place in zip(names, places, strict=True):
-            text = cells[place].strip() if place < len(cells) else ""
+        for name, index in zip(names, indices, strict=True):
+            text = cells[index].strip() if index < len(cells) else ""
             value = _number(text)
             if value is None:
-                problems.append(f"{path}:{number}:{place + 1}: {name}: {text!r} is not a finite number")
+                problems.append(f"{path}:{number}:{index + 1}: {name}: {text!r} is not a finite number")
             else:
                 row.append(value)
         rows.append(row)

@@ -17,27 +17,27 @@ _EVEN: Final = 1e-3
 """Of a step: places that are off by no more are even. Times are rounded, to ns or µs as a rule, or summed."""
 
 
-def even(places: FloatArray) -> tuple[float, float] | None:
-    """Return (start, step) so that ``places`` (n,) are start + k · step, None where they are uneven.
+def even(positions: FloatArray) -> tuple[float, float] | None:
+    """Return (start, step) so that ``positions`` (n,) are start + k · step, None where they are uneven.
 
     The step is the inverse of a whole number or a short decimal number, as recorders have them, where that
     fits to the last digit of the places or nearly as well as any; else the one that does. Places that are
     rounded to float64 far from 0 are even where they are so to their last digit, and that digit is below 1 %
     of the step.
     """
-    count = len(places)
-    if count < 2 or not np.all(np.isfinite(places)):
+    count = len(positions)
+    if count < 2 or not np.all(np.isfinite(positions)):
         return None
-    start = float(places[0])
-    mean = (float(places[-1]) - start) / (count - 1)
+    start = float(positions[0])
+    mean = (float(positions[-1]) - start) / (count - 1)
     if not 0.0 < mean < np.inf:
         return None
-    last_digit = float(np.spacing(np.max(np.abs(places))))
+    last_digit = float(np.spacing(np.max(np.abs(positions))))
     if last_digit > 0.01 * mean:
         return None
     numbers = np.arange(count, dtype=np.float64)
-    candidates = _candidates(mean, float(places[1]) - start)
-    offs = [float(np.max(np.abs(start + candidate * numbers - places))) for candidate in candidates]
+    candidates = _candidates(mean, float(positions[1]) - start)
+    offs = [float(np.max(np.abs(start + candidate * numbers - positions))) for candidate in candidates]
     good = max(2.0 * min(offs), last_digit)
     step, off = next(pair for pair in zip(candidates, offs, strict=True) if pair[1] <= good)
     return (start, step) if off <= max(_EVEN * step, last_digit) else None
@@ -51,34 +51,36 @@ def _candidates(mean: float, first: float) -> list[float]:
     return candidates
 
 
-def first_fall(places: FloatArray) -> int | None:
+def first_fall(positions: FloatArray) -> int | None:
     """Return the index of the first value not greater than the one before, None if all are greater."""
     with np.errstate(invalid="ignore"):
-        falls = np.flatnonzero(~(np.diff(places) > 0.0))
+        falls = np.flatnonzero(~(np.diff(positions) > 0.0))
     return int(falls[0]) + 1 if len(falls) else None
 
 
 def series_on(
-    places: FloatArray, channels: tuple[Channel, ...], name: str = ""
+    positions: FloatArray, channels: tuple[Channel, ...], name: str = ""
 ) -> tuple[Series, tuple[str, ...]]:
     """Return channels on a column of times in s that a file holds, and warnings where it is no good axis."""
-    found = even(places)
+    found = even(positions)
     if found is not None:
         start, step = found
         return Series(channels, step, start, name=name), ()
-    return _uneven(places, channels, name)
+    return _uneven(positions, channels, name)
 
 
-def _uneven(places: FloatArray, channels: tuple[Channel, ...], name: str) -> tuple[Series, tuple[str, ...]]:
-    series = Series(channels, None, places=places, name=name)
-    fall = first_fall(places)
+def _uneven(
+    positions: FloatArray, channels: tuple[Channel, ...], name: str
+) -> tuple[Series, tuple[str, ...]]:
+    series = Series(channels, None, places=positions, name=name)
+    fall = first_fall(positions)
     if fall is None:
         return series, ()
     of_which = f"{name}: " if name else ""
     warning = (
-        f"{of_which}the times do not increase from value {fall - 1} ({places[fall - 1]:g} s) to the next "
+        f"{of_which}the times do not increase from value {fall - 1} ({positions[fall - 1]:g} s) to the next "
     )
-    return series, (warning + f"({places[fall]:g} s)",)
+    return series, (warning + f"({positions[fall]:g} s)",)
 
 
 def check_stated(start: float, step: float | None) -> None:
@@ -88,7 +90,7 @@ def check_stated(start: float, step: float | None) -> None:
 
 
 def kept_or_own(
-    places: FloatArray, start: float, step: float | None, channels: tuple[Channel, ...], name: str
+    positions: FloatArray, start: float, step: float | None, channels: tuple[Channel, ...], name: str
 ) -> tuple[Series, tuple[str, ...]]:
     """Return channels of a file of ours that states ``start`` and ``step`` beside its column of times.
 
@@ -96,11 +98,11 @@ def kept_or_own(
     """
     check_stated(start, step)
     if step is None:
-        return _uneven(places, channels, name)
+        return _uneven(positions, channels, name)
     stated = Series(channels, step, start, name=name)
-    if len(places) == stated.count and np.array_equal(stated.axis_values(), places):
+    if len(positions) == stated.count and np.array_equal(stated.axis_values(), positions):
         return stated, ()
-    series, warnings = series_on(places, channels, name)
+    series, warnings = series_on(positions, channels, name)
     of_which = f"{name}: " if name else ""
     text = f"{of_which}states start {start:g} s and step {step:g} s, its times are others: they count"
     return series, (text, *warnings)

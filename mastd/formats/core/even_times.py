@@ -99,19 +99,19 @@ def _of_rounded(bounds: tuple[float, float], unit: float) -> Even | None:
 
 def _steps(times: FloatArray, allowed: FloatArray) -> tuple[float, float] | None:
     """Return the bounds of all steps above zero that leave no time more than ``allowed`` (n - 1,) off."""
-    places = np.arange(1, len(times))
+    indices = np.arange(1, len(times))
     passed = times[1:] - times[0]
-    low = float(np.max((passed - allowed) / places))
-    high = float(np.min((passed + allowed) / places))
+    low = float(np.max((passed - allowed) / indices))
+    high = float(np.min((passed + allowed) / indices))
     return (max(low, 0.0), high) if low <= high and high > 0.0 else None
 
 
 def _reproducing(times: FloatArray, low: float, high: float) -> float:
     """Return the step that gives all times to the last bit, if a likely one does; else the simplest."""
     simplest = _simplest(low, high)
-    places = np.arange(len(times))
+    positions = np.arange(len(times))
     for step in (simplest, float(times[1] - times[0])):
-        if np.array_equal(times[0] + step * places, times):
+        if np.array_equal(times[0] + step * positions, times):
             return step
     return simplest
 

@@ -65,9 +65,9 @@ def text_of(path: Path) -> str:
     Raises FormatError where it cannot be read or is no text.
     """
     content = content_of(path, MAX_TEXT)
-    if (place := _NOT_TEXT.search(content)) is not None:
-        line = content.count(b"\n", 0, place.start()) + 1
-        raise FormatError(f"{path}:{line}: byte {place.group()[0]:#04x}: not a text file")
+    if (match := _NOT_TEXT.search(content)) is not None:
+        line = content.count(b"\n", 0, match.start()) + 1
+        raise FormatError(f"{path}:{line}: byte {match.group()[0]:#04x}: not a text file")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -48,11 +48,11 @@ def records_of(content: bytes, first: int = 0) -> list[Record]:
     """Return the whole records of some bytes; ``first`` records precede them in the file."""
     return [
         Record(
-            first + place // RECORD + 1,
-            decode(content[place : place + KEY]).upper(),
-            decode(content[place + KEY : place + RECORD]),
+            first + offset // RECORD + 1,
+            decode(content[offset : offset + KEY]).upper(),
+            decode(content[offset + KEY : offset + RECORD]),
         )
-        for place in range(0, len(content) - RECORD + 1, RECORD)
+        for offset in range(0, len(content) - RECORD + 1, RECORD)
     ]
 
 

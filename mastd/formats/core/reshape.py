@@ -102,8 +102,8 @@ def _between(series: Series, path: Path, low: float, high: float) -> Series:
     else:
         numbers = np.arange(series.count)
         slack = _SLACK * series.step
-        places = series.axis_values()
-        inside = numbers[(places >= low - slack) & (places <= high + slack)]
+        positions = series.axis_values()
+        inside = numbers[(positions >= low - slack) & (positions <= high + slack)]
     if not len(inside):
         raise FormatError(f"{path}: {series.name or 'the series'}: no values from {low:g} to {high:g}")
     channels = tuple(replace(channel, values=channel.values[inside]) for channel in series.channels)

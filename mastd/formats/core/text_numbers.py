@@ -231,9 +231,9 @@ def _complaint(path: Path, number: int, line: str, position: int) -> str:
 
 
 def _place_and_word(path: Path, number: int, start: int, word: str) -> str:
-    place = f"{path}:{number}:{start + 1}"
+    location = f"{path}:{number}:{start + 1}"
     if not word:
-        return f"{place}: a field contains no number"
+        return f"{location}: a field contains no number"
     if "," in word:
-        return f"{place}: comma in {word!r}: use a decimal point and separate values by blanks"
-    return f"{place}: {word!r} is not a number"
+        return f"{location}: comma in {word!r}: use a decimal point and separate values by blanks"
+    return f"{location}: {word!r} is not a number"

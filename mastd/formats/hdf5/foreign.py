@@ -82,10 +82,10 @@ def _walked(path: Path, file: Any) -> _Content:
             if not isinstance(link, h5py.HardLink) or name in _HIDDEN:
                 continue
             item = group[name]
-            place = h5py.h5o.get_info(item.id).addr
-            if place in seen:
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:
                 continue
-            seen.add(place)
+            seen.add(address)
             if isinstance(item, h5py.Group):
                 waiting.append(item)
             elif not isinstance(item, h5py.Dataset):
@@ -168,11 +168,11 @@ def _timed(
         series, more_warnings = series_on(column, channels, name)
         told = f"{dataset.name}: times without a unit"
         return replace(series, axis_unit=""), (*warnings, told, *more_warnings)
-    places = in_seconds(column, unit)
-    if places is None:
+    positions = in_seconds(column, unit)
+    if positions is None:
         more = f"{dataset.name}: the unit {unit!r} of the times is unknown: read unconverted"
         return Series(channels, None, places=column, axis_unit=unit, name=name), (*warnings, more)
-    series, more_warnings = series_on(places, channels, name)
+    series, more_warnings = series_on(positions, channels, name)
     return series, (*warnings, *more_warnings)
 
 

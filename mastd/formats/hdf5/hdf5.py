@@ -45,8 +45,8 @@ _SANDBOX: Final = Sandbox(__name__, "h5py", "hdf", _TITLE)
 
 def recognises(head: bytes) -> bool:
     """Return whether a file begins as HDF5: at byte 0, or after a user block of 512, 1024, … bytes."""
-    places = [0, *(512 << power for power in range(8))]
-    return any(head.startswith(_SIGNATURE, place) for place in places)
+    offsets = [0, *(512 << power for power in range(8))]
+    return any(head.startswith(_SIGNATURE, offset) for offset in offsets)
 
 
 def read(path: Path) -> Measurement:
@@ -81,9 +81,9 @@ def _opened(path: Path) -> Iterator[tuple[Any, tuple[str, ...]]]:
 def _is_being_written(path: Path) -> bool:
     """Whether a file is one for a single writer and many readers that the writer has not closed."""
     head = head_of(path, HEAD)
-    place = head.find(_SIGNATURE)
+    offset = head.find(_SIGNATURE)
     # Superblock of version 3: signature, version, two sizes, flags of consistency (bit 2).
-    return place >= 0 and head[place + 8 : place + 9] == b"\3" and head[place + 11] & 4 != 0
+    return offset >= 0 and head[offset + 8 : offset + 9] == b"\3" and head[offset + 11] & 4 != 0
 
 
 def _read_own(path: Path, file: Any) -> Measurement:
@@ -117,8 +117,8 @@ def _number(item: Any) -> int:
 def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple[str, ...]]:
     axis = attribute_text(group, "axis")
     name = attribute_text(group, "name")
-    places = next((item for item in items if item.name == f"{group.name}/{axis}"), None)
-    chosen = sorted((item for item in items if item is not places), key=_number)
+    positions = next((item for item in items if item.name == f"{group.name}/{axis}"), None)
+    chosen = sorted((item for item in items if item is not positions), key=_number)
     channels = tuple(
         Channel(
             attribute_text(item, "name"),
@@ -133,16 +133,16 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
         raise FormatError(f"{path}: the data sets of {group.name} have different lengths: {sorted(lengths)}")
     step = float(group.attrs["step"]) if "step" in group.attrs else None
     start = float(group.attrs.get("start", 0.0))
-    if places is None:
+    if positions is None:
         check_stated(start, step)
         return Series(channels, step, start, axis=axis, name=name), ()
-    column = _column(path, places)
+    column = _column(path, positions)
     if channels and len(column) != len(channels[0].values):
         raise FormatError(
-            f"{path}: {places.name} has {len(column)} values, the other channels {len(channels[0].values)}"
+            f"{path}: {positions.name} has {len(column)} values, the other channels {len(channels[0].values)}"
         )
     series, warnings = kept_or_own(column, start, step, channels, name)
-    unit = attribute_text(places, "unit")
+    unit = attribute_text(positions, "unit")
     return (
         Series(
             series.channels, series.step, series.start, series.places, axis=axis, axis_unit=unit, name=name
@@ -183,13 +183,13 @@ def _write_series(group: Any, number: int, series: Series) -> None:
     if series.step is not None:
         group.attrs["step"] = np.float64(series.step)
     if series.places is not None or series.step is not None:
-        places = group.create_dataset(axis, data=np.asarray(series.axis_values(), dtype=np.float64))
-        places.attrs["unit"] = plain(series.axis_unit)
+        positions = group.create_dataset(axis, data=np.asarray(series.axis_values(), dtype=np.float64))
+        positions.attrs["unit"] = plain(series.axis_unit)
     names = distinct((_name(channel.name, "channel") for channel in series.channels), (axis,))
-    for place, (name, channel) in enumerate(zip(names, series.channels, strict=True), start=1):
+    for index, (name, channel) in enumerate(zip(names, series.channels, strict=True), start=1):
         item = group.create_dataset(name, data=np.asarray(channel.values, dtype=np.float64))
         item.attrs["name"] = plain(channel.name)
-        item.attrs["number"] = place
+        item.attrs["number"] = index
         item.attrs["unit"] = plain(channel.unit)
         item.attrs["description"] = plain(channel.description)
 

@@ -118,9 +118,9 @@ class BulkWriter:
         if not parts:
             return
         content = b"" if self._chunks else self._definitions()
-        places = []
+        positions = []
         for part in parts:
-            places.append(len(content))
+            positions.append(len(content))
             content += part.tobytes()
         start = min(int(part["log_time"].min()) for part in parts)
         end = max(int(part["log_time"].max()) for part in parts)
@@ -133,11 +133,11 @@ class BulkWriter:
         self._put(packed)
         chunk_length, indexes_at = self._position - at, self._position
         offsets = {}
-        for part, place in zip(parts, places, strict=True):
+        for part, offset in zip(parts, positions, strict=True):
             channel_id = int(part["channel"][0])
             offsets[channel_id] = self._position
             self._counts[channel_id] += len(part)
-            self._put(_message_index(channel_id, part, place))
+            self._put(_message_index(channel_id, part, offset))
         self._chunks.append(
             ChunkIndex(
                 chunk_length=chunk_length,
@@ -201,10 +201,10 @@ def _record(record: McapRecord) -> bytes:
     return bytes(builder.end())
 
 
-def _message_index(channel_id: int, part: NDArray[np.void], place: int) -> bytes:
-    """Return the index of the messages of one channel that stand from ``place`` on in their chunk."""
+def _message_index(channel_id: int, part: NDArray[np.void], offset: int) -> bytes:
+    """Return the index of the messages of one channel that stand from ``offset`` on in their chunk."""
     entries = np.empty(len(part), dtype=_INDEX_ENTRY)
     entries["time"] = part["log_time"]
-    entries["offset"] = place + np.arange(len(part)) * part.dtype.itemsize
+    entries["offset"] = offset + np.arange(len(part)) * part.dtype.itemsize
     data = entries.tobytes()
     return struct.pack("<BQHI", _MESSAGE_INDEX, 6 + len(data), channel_id, len(data)) + data

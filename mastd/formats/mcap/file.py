@@ -230,13 +230,15 @@ def _topic_names(names: Sequence[str]) -> list[str]:
 
 def _times_ns(path: Path, topic: str, series: Series) -> NDArray[np.uint64]:
     """Return the places in whole ns from 0 on, or from the lowest one if that is negative."""
-    places = series.places
-    if places is not None:
-        if len(wrong := np.flatnonzero(~np.isfinite(places))):
-            raise FormatError(f"{path}: {topic}: {series.axis} of value {wrong[0]} is {places[wrong[0]]:g}")
-        _refuse_far(path, topic, float(np.max(np.abs(places), initial=0.0)))
-        lowest = float(np.min(places, initial=0.0))
-        uneven: NDArray[np.uint64] = np.rint((places - lowest) * 1e9).astype(np.uint64)
+    positions = series.places
+    if positions is not None:
+        if len(wrong := np.flatnonzero(~np.isfinite(positions))):
+            raise FormatError(
+                f"{path}: {topic}: {series.axis} of value {wrong[0]} is {positions[wrong[0]]:g}"
+            )
+        _refuse_far(path, topic, float(np.max(np.abs(positions), initial=0.0)))
+        lowest = float(np.min(positions, initial=0.0))
+        uneven: NDArray[np.uint64] = np.rint((positions - lowest) * 1e9).astype(np.uint64)
         return uneven
     if series.step is None:
         raise FormatError(f"{path}: {topic}: the {series.axis} between two values is unknown: give it")

@@ -63,8 +63,8 @@ class FrameSeries:
     @property
     def places(self) -> IntArray:
         """Whole steps (k,) from the first frame to each, missed and lost ones included."""
-        places: IntArray = np.rint((self.times - self.times[0]) * self.rate_hz).astype(np.int64)
-        return places
+        positions: IntArray = np.rint((self.times - self.times[0]) * self.rate_hz).astype(np.int64)
+        return positions
 
 
 class Frames:
@@ -96,7 +96,7 @@ class Frames:
             raise FormatError(f"{path}: channel {self.topic} has a rate of {self._rate:g} Hz")
         if not 0 < len(self._names) <= _MAX_CHANNELS:
             raise FormatError(f"{path}: the schema of channel {self.topic} names {len(self._names)} channels")
-        kept = [place for place, name in enumerate(self._names) if wanted is None or wanted(name)]
+        kept = [index for index, name in enumerate(self._names) if wanted is None or wanted(name)]
         self._kept = None if len(kept) == len(self._names) else np.array(kept, dtype=np.int64)
         self._times: list[NDArray[np.uint64]] = []
         self._numbers: list[IntArray] = []
@@ -131,7 +131,7 @@ class Frames:
         )
 
     def _of_kept(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return texts if self._kept is None else tuple(texts[place] for place in self._kept)
+        return texts if self._kept is None else tuple(texts[index] for index in self._kept)
 
 
 def plain_metadata(texts: Mapping[str, str]) -> dict[str, object]:

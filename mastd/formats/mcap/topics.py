@@ -123,19 +123,19 @@ class FlatTopic:
             for column, name, unit, description in described.channels
         )
         sequences = np.concatenate(self._sequences)
-        start, step, places = described.start, described.step, None
+        start, step, positions = described.start, described.step, None
         warnings = []
         if described.places is not None:
-            places = values[:, described.places]
+            positions = values[:, described.places]
         elif len(sequences) and step is not None:
             if np.any(np.diff(sequences) != 1):
-                places = start + step * sequences.astype(np.float64)
+                positions = start + step * sequences.astype(np.float64)
                 step = None
                 warnings.append(f"{self._shown}: messages are missing, its {described.axis} is uneven")
             else:
                 start += step * float(sequences[0])
         return (
-            Series(channels, step, start, places, described.axis, described.axis_unit, described.name),
+            Series(channels, step, start, positions, described.axis, described.axis_unit, described.name),
             warnings,
         )
 
@@ -162,18 +162,20 @@ class FlatTopic:
 
 def _described(metadata: Mapping[str, str], fields: list[str]) -> _Described:
     """Return our metadata of a topic; raise some exception if they do not fit its fields."""
-    place, listed = json.loads(metadata[SERIES_KEY]), json.loads(metadata[CHANNELS_KEY])
-    start = float(place["start"])
-    step = None if place["step"] is None else float(place["step"])
-    places = None if place["places"] is None else fields.index(place["places"])
+    stated, listed = json.loads(metadata[SERIES_KEY]), json.loads(metadata[CHANNELS_KEY])
+    start = float(stated["start"])
+    step = None if stated["step"] is None else float(stated["step"])
+    indices = None if stated["places"] is None else fields.index(stated["places"])
     columns = {field: column for column, field in enumerate(fields)}
     channels = tuple(
         (columns[item["field"]], str(item["name"]), str(item["unit"]), str(item["description"]))
         for item in listed
     )
     even = step is not None and 0.0 < step < math.inf and math.isfinite(start)
-    if not (even if places is None else step is None) or len(channels) + (places is not None) != len(fields):
+    if not (even if indices is None else step is None) or len(channels) + (indices is not None) != len(
+        fields
+    ):
         raise ValueError("does not fit")
     return _Described(
-        channels, str(place["name"]), str(place["axis"]), str(place["axis_unit"]), start, step, places
+        channels, str(stated["name"]), str(stated["axis"]), str(stated["axis_unit"]), start, step, indices
     )

@@ -210,12 +210,12 @@ def _words(error: Exception) -> str:
 def _unpacked(data: bytes, file_size: int, contents: Contents) -> bytes:
     """Return the records of one whole chunk; raise some exception if it is not sound."""
     _, _, size, checksum = _CHUNK_HEAD.unpack_from(data)
-    place = _CHUNK_HEAD.size + 4
-    named = int.from_bytes(data[place - 4 : place], "little")
-    compression = data[place : place + named].decode()
-    place += named + 8
-    length = int.from_bytes(data[place - 8 : place], "little")
-    packed = memoryview(data)[place:]
+    offset = _CHUNK_HEAD.size + 4
+    named = int.from_bytes(data[offset - 4 : offset], "little")
+    compression = data[offset : offset + named].decode()
+    offset += named + 8
+    length = int.from_bytes(data[offset - 8 : offset], "little")
+    packed = memoryview(data)[offset:]
     if length != len(packed):
         raise ValueError("chunk and its record differ in length")
     contents.unpacked += size

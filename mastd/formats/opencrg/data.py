@@ -142,8 +142,8 @@ def _numbers(
     for k in np.flatnonzero(wrong | ~np.isfinite(values))[:_MAX_PROBLEMS]:
         text = bytes(texts[k]).decode("latin-1").strip()
         line, cell = divmod(int(k), cells)
-        place = f"{header.path}:{header.lines + 1 + lines[line]}:{cell * width + 1}"
-        problems.append(f"{place}: {text!r} is not a finite number")
+        location = f"{header.path}:{header.lines + 1 + lines[line]}:{cell * width + 1}"
+        problems.append(f"{location}: {text!r} is not a finite number")
     values[missing] = np.nan
     return values.reshape(-1, cells)
 

@@ -209,32 +209,32 @@ def _take(header: Header, block: str, line: int, text: str) -> None:
 
 def _take_number(header: Header, block: str, line: int, text: str) -> None:
     key, equals, number = (part.strip() for part in text.partition("="))
-    place = f"{header.path}:{line}"
+    location = f"{header.path}:{line}"
     if not equals:
-        header.told(f"{place}: {_some(text)!r} in ${block}, expected KEY = number")
+        header.told(f"{location}: {_some(text)!r} in ${block}, expected KEY = number")
         return
     value = number_of(number)
     if value is None:
-        header.told(f"{place}: {_some(key)}: {_some(number)!r} is not a finite number")
+        header.told(f"{location}: {_some(key)}: {_some(number)!r} is not a finite number")
         return
     numbers = header.blocks[block]
     before = numbers.get(key.lower())
     if key.lower() not in _BLOCKS[block]:
-        header.warn(f"{place}: {_some(key)} is unknown in ${block}: ignored")
+        header.warn(f"{location}: {_some(key)} is unknown in ${block}: ignored")
     elif before is not None and before.value != value:
-        header.told(f"{place}: {key} is {value:g} here and {before.value:g} in line {before.line}")
+        header.told(f"{location}: {key} is {value:g} here and {before.value:g} in line {before.line}")
     else:
         numbers[key.lower()] = Stated(value, header.path, line)
 
 
 def _take_definition(header: Header, line: int, text: str) -> None:
-    kind, place = text[:2].upper(), f"{header.path}:{line}"
+    kind, location = text[:2].upper(), f"{header.path}:{line}"
     if kind == "#:":
         if header.coding:
-            header.told(f"{place}: a second format {_some(text)!r}")
+            header.told(f"{location}: a second format {_some(text)!r}")
         header.coding = text[2:].strip()[:4].upper()
         if header.coding not in CODINGS:
-            header.told(f"{place}: format {header.coding!r}: expected one of {', '.join(CODINGS)}")
+            header.told(f"{location}: format {header.coding!r}: expected one of {', '.join(CODINGS)}")
     elif kind == "D:":
         _take_channel(header, line, text[2:])
     elif kind == "U:":
@@ -242,34 +242,34 @@ def _take_definition(header: Header, line: int, text: str) -> None:
         if start is not None and increment is not None:
             header.virtual_u = start, increment, line
     else:
-        header.told(f"{place}: {_some(text)!r} in $KD_Definition, expected D:, U: or #:")
+        header.told(f"{location}: {_some(text)!r} in $KD_Definition, expected D:, U: or #:")
 
 
 def _take_channel(header: Header, line: int, text: str) -> None:
     name, _, unit = (part.strip() for part in text.partition(","))
     name, unit = " ".join(name.lower().split()), unit.split(",")[0].strip()
-    place, section = f"{header.path}:{line}", _SECTION.fullmatch(name)
+    location, section = f"{header.path}:{line}", _SECTION.fullmatch(name)
     reference = name.removeprefix("reference line ")
     if section:
         due = "m"
         v = None if section[1] is None else number_of(section[1])
         if section[1] is not None and v is None:
-            header.told(f"{place}: {_some(name)}: {_some(section[1])!r} is not a finite number")
+            header.told(f"{location}: {_some(name)}: {_some(section[1])!r} is not a finite number")
         header.columns.append(Column(name, line, "", v, int(section[2]) if section[2] else None))
     elif reference != name and reference in REFERENCE_CHANNELS:
         due = REFERENCE_CHANNELS[reference]
         if any(column.reference == reference for column in header.columns):
-            header.told(f"{place}: a second channel {name!r}")
+            header.told(f"{location}: a second channel {name!r}")
         header.columns.append(Column(name, line, reference))
     else:
         known = ", ".join(REFERENCE_CHANNELS)
         header.told(
-            f"{place}: channel {_some(name)!r} is unknown, expected long sections by number or v, and "
+            f"{location}: channel {_some(name)!r} is unknown, expected long sections by number or v, and "
             f"reference line {known}"
         )
         return
     if unit != due:
-        header.told(f"{place}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
+        header.told(f"{location}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
 
 
 def _some(text: str, most: int = 40) -> str:

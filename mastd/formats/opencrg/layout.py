@@ -101,19 +101,19 @@ def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]
 
 def _stated_places(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]:
     columns = [header.columns[k] for k in sections]
-    places = np.array([column.v for column in columns], dtype=np.float64)
-    order = np.argsort(places, kind="stable")
-    narrow = ~(np.diff(places[order]) >= LEAST)
+    positions = np.array([column.v for column in columns], dtype=np.float64)
+    order = np.argsort(positions, kind="stable")
+    narrow = ~(np.diff(positions[order]) >= LEAST)
     if narrow.any():
         column = columns[order[int(np.argmax(narrow)) + 1]]
         raise FormatError(f"{header.path}:{column.line}: {column.name}: v must increase by at least 1e-6 m")
-    across = places[order]
-    for key, place in (("long_section_v_right", across[0]), ("long_section_v_left", across[-1])):
+    across = positions[order]
+    for key, location in (("long_section_v_right", across[0]), ("long_section_v_left", across[-1])):
         stated = header.road.get(key)
-        if stated is not None and not abs(stated.value - place) <= _EVEN:
+        if stated is not None and not abs(stated.value - location) <= _EVEN:
             header.warn(
                 f"{stated.place}: {key.upper()} is {stated.value:g} m, the outermost long section is at v = "
-                f"{place:g} m: the long sections are used"
+                f"{location:g} m: the long sections are used"
             )
     return across, [sections[k] for k in order]
 
@@ -136,6 +136,6 @@ def _even_places(header: Header, count: int) -> FloatArray:
     begin = right if math.isfinite(right) else left - width if math.isfinite(left) else -0.5 * width
     across = begin + increment * np.arange(count, dtype=np.float64)
     if not (np.isfinite(across).all() and (np.diff(across) > 0.0).all()):
-        places = f"long sections from v = {begin:g} m every {increment:g} m"
-        raise FormatError(f"{header.path}: {places} do not increase")
+        locations = f"long sections from v = {begin:g} m every {increment:g} m"
+        raise FormatError(f"{header.path}: {locations} do not increase")
     return across

@@ -124,11 +124,11 @@ def _value(modifiers: Modifiers, key: str, default: float = 0.0) -> float:
 
 def _from_neighbours(heights: FloatArray, missing: BoolArray, offset: float) -> FloatArray:
     """Return heights with those to the right of missing ones, or to the left where there is none."""
-    places = np.where(missing, -1, np.arange(heights.shape[1]))
-    places = np.maximum.accumulate(places, axis=1)
+    positions = np.where(missing, -1, np.arange(heights.shape[1]))
+    positions = np.maximum.accumulate(positions, axis=1)
     first = np.argmin(missing, axis=1)
-    places = np.where(places < 0, first[:, np.newaxis], places)
-    taken = np.take_along_axis(heights, places, axis=1)
+    positions = np.where(positions < 0, first[:, np.newaxis], positions)
+    taken = np.take_along_axis(heights, positions, axis=1)
     return np.where(missing, taken + offset, heights)
 
 

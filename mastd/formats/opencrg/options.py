@@ -64,11 +64,11 @@ def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: O
 
     Raises FormatError for a length below zero.
     """
-    places = spacing * np.arange(len(heights))
+    positions = spacing * np.arange(len(heights))
     share, base = np.ones(len(heights)), np.zeros(len(heights))
     for key, way, level in (
-        ("border_smooth_ubeg", places, levels[0]),
-        ("border_smooth_uend", places[::-1], levels[-1]),
+        ("border_smooth_ubeg", positions, levels[0]),
+        ("border_smooth_uend", positions[::-1], levels[-1]),
     ):
         stated = options.get(key)
         if stated is None or stated.value == 0.0:

@@ -55,12 +55,12 @@ def _check_alone(header: Header, data: bytes) -> None:
 
 def _target(header: Header, passed: list[Path]) -> Path:
     text, line = header.reference or ("", 0)
-    place = f"{header.path}:{line}: $ROAD_CRG_FILE {text[:200]!r}"
+    location = f"{header.path}:{line}: $ROAD_CRG_FILE {text[:200]!r}"
     name = text.replace("\\", "/")
     if not name or not name.isprintable() or "$" in name:
-        raise FormatError(f"{place}: expected the name of a file, without variables")
+        raise FormatError(f"{location}: expected the name of a file, without variables")
     if _ABSOLUTE.match(text) or ".." in name.split("/"):
-        raise FormatError(f"{place}: leaves the folder of the file, expected a path below it")
+        raise FormatError(f"{location}: leaves the folder of the file, expected a path below it")
     folder = header.path.parent
     target = folder / name
     try:
@@ -68,13 +68,15 @@ def _target(header: Header, passed: list[Path]) -> Path:
         again = any(target.resolve() == one.resolve() for one in passed)
         there = target.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        raise FormatError(f"{place}: cannot be resolved: {error}") from error
+        raise FormatError(f"{location}: cannot be resolved: {error}") from error
     if not inside:
-        raise FormatError(f"{place}: leaves the folder of the file, expected a path below it")
+        raise FormatError(f"{location}: leaves the folder of the file, expected a path below it")
     if again:
-        raise FormatError(f"{place}: circular reference")
+        raise FormatError(f"{location}: circular reference")
     if len(passed) > DEEPEST:
-        raise FormatError(f"{place}: the {len(passed)}th reference in a row, at most {DEEPEST} are allowed")
+        raise FormatError(
+            f"{location}: the {len(passed)}th reference in a row, at most {DEEPEST} are allowed"
+        )
     if not there:
-        raise FormatError(f"{place}: no file {target}")
+        raise FormatError(f"{location}: no file {target}")
     return target

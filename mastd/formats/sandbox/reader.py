@@ -307,13 +307,19 @@ def unpack(packed: Packed) -> Measurement:
     document = packed.document
     series = []
     for one in document["series"]:
-        places = next(arrays) if one["places"] else None
+        positions = next(arrays) if one["places"] else None
         channels = tuple(
             Channel(name, unit, next(arrays), description) for name, unit, description in one["channels"]
         )
         series.append(
             Series(
-                channels, one["step"], one["start"], places, one["axis"], one["axis_unit"], name=one["name"]
+                channels,
+                one["step"],
+                one["start"],
+                positions,
+                one["axis"],
+                one["axis_unit"],
+                name=one["name"],
             )
         )
     warnings = (*document["warnings"], *(one_line(said) for said in document.get("said", ())))

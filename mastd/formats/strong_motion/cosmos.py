@@ -86,9 +86,9 @@ def read(path: Path) -> Measurement:
     heads: list[ChannelHead] = []
     channels: list[FloatArray] = []
     warnings: list[str] = []
-    place = 0
-    while (place := _next_text(lines, place)) < len(lines):
-        head = channel_head(path, lines, place)
+    index = 0
+    while (index := _next_text(lines, index)) < len(lines):
+        head = channel_head(path, lines, index)
         first = head.data_line + 1
         end = next((k for k in range(first, len(lines)) if _END.match(lines[k])), len(lines))
         values = laid_out_values(path, lines[first:end], first + 1, head.layout, head.count)
@@ -102,7 +102,7 @@ def read(path: Path) -> Measurement:
             )
         warnings += _length_warning(path, head)
         warnings += peak_warning(path, head.real(PEAK), values, head.unit)
-        place = end + 1
+        index = end + 1
     if not heads:
         raise FormatError(
             f"{path}:1: no channel, a COSMOS file has 'Integer-header values follow' after its text"
@@ -140,10 +140,10 @@ def recognises(head: bytes) -> bool:
     return any(begins_header(line) for line in head_lines(head, MAX_TEXT_LINES)[1:])
 
 
-def _next_text(lines: list[str], place: int) -> int:
-    while place < len(lines) and not lines[place].strip():
-        place += 1
-    return place
+def _next_text(lines: list[str], index: int) -> int:
+    while index < len(lines) and not lines[index].strip():
+        index += 1
+    return index
 
 
 def _length_warning(path: Path, head: ChannelHead) -> list[str]:

@@ -112,19 +112,19 @@ class ChannelHead:
     @property
     def start(self) -> str:
         """The time of the first value in ISO 8601, "" where it is not stated to the second."""
-        places = (YEAR, MONTH, DAY, HOUR, MINUTE)
-        if len(self.integers) <= max(places) or len(self.reals) <= SECOND:
+        indices = (YEAR, MONTH, DAY, HOUR, MINUTE)
+        if len(self.integers) <= max(indices) or len(self.reals) <= SECOND:
             return ""
         second = self.reals[SECOND]
-        year, month, day, hour, minute = (self.integers[place] for place in places)
+        year, month, day, hour, minute = (self.integers[index] for index in indices)
         if second is None or year is None or month is None or day is None or hour is None or minute is None:
             return ""
         universal = any(re.search(r"start time.{0,60}(UTC|GMT)", line, re.IGNORECASE) for line in self.text)
         return iso_time(year, month, day, hour, minute, second, timedelta() if universal else None)
 
-    def real(self, place: int) -> float | None:
+    def real(self, index: int) -> float | None:
         """Return a number of the real header, None where it is missing or unknown."""
-        return self.reals[place] if place < len(self.reals) else None
+        return self.reals[index] if index < len(self.reals) else None
 
     def _channel(self) -> re.Match[str] | None:
         matches = (_CHANNEL.search(line) for line in self.text)
@@ -142,44 +142,44 @@ def channel_head(path: Path, lines: Sequence[str], begin: int) -> ChannelHead:
 
     Raises FormatError with the place.
     """
-    place = next(
+    position = next(
         (k for k in range(begin, min(len(lines), begin + MAX_TEXT_LINES)) if begins_header(lines[k])), None
     )
-    if place is None:
+    if position is None:
         raise FormatError(
             f"{path}:{begin + 1}: no line like '100 Integer-header values follow on 10 lines' follows"
         )
-    text = tuple(line[:LINE].strip() for line in lines[begin:place])
+    text = tuple(line[:LINE].strip() for line in lines[begin:position])
     unknown = next((match for line in text if (match := _UNKNOWN.search(line))), None)
     no_integer = number_of(unknown["integer"]) if unknown else -999.0
     no_real = number_of(unknown["real"]) if unknown else -999.0
-    words, place = _numbers(path, lines, place, "integer")
+    words, position = _numbers(path, lines, position, "integer")
     integers = tuple(_known_integer(word, no_integer) for word in words)
-    words, place = _numbers(path, lines, place, "real")
+    words, position = _numbers(path, lines, position, "real")
     reals = tuple(value if (value := number_of(word)) != no_real else None for word in words)
-    step = _step(path, words, reals, place)
-    comments, place = _comments(path, lines, place)
-    what, count, unit, layout = _data_line(path, lines, place, integers)
-    return ChannelHead(text, integers, reals, comments, what, unit, count, step, layout, place, no_real)
+    step = _step(path, words, reals, position)
+    comments, position = _comments(path, lines, position)
+    what, count, unit, layout = _data_line(path, lines, position, integers)
+    return ChannelHead(text, integers, reals, comments, what, unit, count, step, layout, position, no_real)
 
 
-def _numbers(path: Path, lines: Sequence[str], place: int, kind: str) -> tuple[list[str], int]:
+def _numbers(path: Path, lines: Sequence[str], index: int, kind: str) -> tuple[list[str], int]:
     """Return the fields of a section of numbers, and the index of the line behind it."""
-    match = _HEADER.match(lines[place][:LINE]) if place < len(lines) else None
+    match = _HEADER.match(lines[index][:LINE]) if index < len(lines) else None
     if match is None or match["kind"].lower() != kind:
         raise FormatError(
-            f"{path}:{place + 1}: no line like '100 {kind.title()}-header values follow on 10 lines'"
+            f"{path}:{index + 1}: no line like '100 {kind.title()}-header values follow on 10 lines'"
         )
     layout = layout_of(match["layout"])
     count, size = int(match["count"]), int(match["lines"])
     if layout is None:
         raise FormatError(
-            f"{path}:{place + 1}: the format {match['layout'][:30]!r} has no columns like (10I8)"
+            f"{path}:{index + 1}: the format {match['layout'][:30]!r} has no columns like (10I8)"
         )
-    behind = place + 1 + size
+    behind = index + 1 + size
     if behind > len(lines) or count > size * layout.fields:
-        raise FormatError(f"{path}:{place + 1}: states {count} values on {size} lines, which are missing")
-    return header_fields(lines[place + 1 : behind], layout)[:count], behind
+        raise FormatError(f"{path}:{index + 1}: states {count} values on {size} lines, which are missing")
+    return header_fields(lines[index + 1 : behind], layout)[:count], behind
 
 
 def _known_integer(word: str, unknown: float | None) -> int | None:
@@ -187,22 +187,22 @@ def _known_integer(word: str, unknown: float | None) -> int | None:
     return None if value is None or value == unknown or not value.is_integer() else int(value)
 
 
-def _step(path: Path, words: list[str], reals: tuple[float | None, ...], place: int) -> float | None:
+def _step(path: Path, words: list[str], reals: tuple[float | None, ...], index: int) -> float | None:
     if len(reals) <= STEP_MS or reals[STEP_MS] is None:
         return None
     step = scaled_number(words[STEP_MS], -3)
     if step is None or not step > 0.0:
         raise FormatError(
-            f"{path}:{place}: real-header value {STEP_MS + 1}, the step, is {words[STEP_MS]} ms"
+            f"{path}:{index}: real-header value {STEP_MS + 1}, the step, is {words[STEP_MS]} ms"
         )
     return step
 
 
-def _comments(path: Path, lines: Sequence[str], place: int) -> tuple[tuple[str, ...], int]:
-    match = _COMMENTS.match(lines[place][:LINE]) if place < len(lines) else None
+def _comments(path: Path, lines: Sequence[str], index: int) -> tuple[tuple[str, ...], int]:
+    match = _COMMENTS.match(lines[index][:LINE]) if index < len(lines) else None
     if match is None:
-        raise FormatError(f"{path}:{place + 1}: no line like '2 Comment line(s) follow'")
-    begin, end = place + 1, place + 1 + int(match["count"])
+        raise FormatError(f"{path}:{index + 1}: no line like '2 Comment line(s) follow'")
+    begin, end = index + 1, index + 1 + int(match["count"])
     # Writers count the lines of comments wrongly; each begins with a bar.
     bars = begin
     while bars < len(lines) and lines[bars].lstrip().startswith("|"):
@@ -212,17 +212,17 @@ def _comments(path: Path, lines: Sequence[str], place: int) -> tuple[tuple[str, 
 
 
 def _data_line(
-    path: Path, lines: Sequence[str], place: int, integers: tuple[int | None, ...]
+    path: Path, lines: Sequence[str], index: int, integers: tuple[int | None, ...]
 ) -> tuple[str, int, str, Layout]:
-    match = _DATA.match(lines[place][:LINE]) if place < len(lines) else None
+    match = _DATA.match(lines[index][:LINE]) if index < len(lines) else None
     if match is None:
         raise FormatError(
-            f"{path}:{place + 1}: no line like '7000 acceleration pts, units=cm/sec2(04),Format=(8F10.5)'"
+            f"{path}:{index + 1}: no line like '7000 acceleration pts, units=cm/sec2(04),Format=(8F10.5)'"
         )
     stated = _DATA_LAYOUT.search(match["rest"])
     layout = layout_of(stated["layout"]) if stated else None
     if layout is None:
-        raise FormatError(f"{path}:{place + 1}: states no column format like (8F10.5)")
+        raise FormatError(f"{path}:{index + 1}: states no column format like (8F10.5)")
     named = _DATA_UNIT.search(match["rest"])
     word = plain_unit(named["unit"]) if named else ""
     code = int(named["code"]) if named and named["code"] else None
@@ -231,5 +231,5 @@ def _data_line(
     known = {name: unit for name, unit in units.items() if si_unit(unit) is not None}
     if len({si_unit(unit) for unit in known.values()}) > 1:
         said = ", ".join(f"{unit} by its {name}" for name, unit in known.items())
-        raise FormatError(f"{path}:{place + 1}: states contradicting units: {said}")
+        raise FormatError(f"{path}:{index + 1}: states contradicting units: {said}")
     return match["what"], int(match["count"]), next(iter(known.values()), word), layout

@@ -132,17 +132,21 @@ def read(path: Path) -> Measurement:
     All entries that are not empty become notes. Raises FormatError with the place.
     """
     lines = lines_of(path)
-    entries, places = _entries(lines)
+    entries, line_numbers = _entries(lines)
     if "SPECTR" in entries.get("DATA_TYPE", "").upper():
-        raise FormatError(f"{path}:{places['DATA_TYPE']}: holds a response spectrum, not a record over time")
-    step = _step(path, entries, places)
+        raise FormatError(
+            f"{path}:{line_numbers['DATA_TYPE']}: holds a response spectrum, not a record over time"
+        )
+    step = _step(path, entries, line_numbers)
     count = whole_number_of(entries.get("NDATA", ""))
     if count is None:
-        raise FormatError(f"{path}:{places.get('NDATA', 1)}: NDATA is not a count of values")
+        raise FormatError(f"{path}:{line_numbers.get('NDATA', 1)}: NDATA is not a count of values")
     first = len(entries)
     values = free_values(path, lines[first:], first + 1)
     if len(values) != count:
-        raise FormatError(f"{path}:{places['NDATA']}: NDATA is {count}, but {len(values)} values follow")
+        raise FormatError(
+            f"{path}:{line_numbers['NDATA']}: NDATA is {count}, but {len(values)} values follow"
+        )
     unit = plain_unit(entries.get("UNITS", ""))
     notes = {key: value for key, value in entries.items() if value}
     if start := _start(entries):
@@ -198,24 +202,24 @@ def recognises(head: bytes) -> bool:
 def _entries(lines: list[str]) -> tuple[dict[str, str], dict[str, int]]:
     """Return the entries of the header and the number of the line of each."""
     entries: dict[str, str] = {}
-    places: dict[str, int] = {}
+    line_numbers: dict[str, int] = {}
     for number, line in enumerate(lines[:_MAX_LINES], start=1):
         match = _ENTRY.match(line)
         if match is None or match["key"] in entries:
             break
         entries[match["key"]] = match["value"].strip()
-        places[match["key"]] = number
-    return entries, places
+        line_numbers[match["key"]] = number
+    return entries, line_numbers
 
 
-def _step(path: Path, entries: dict[str, str], places: dict[str, int]) -> float | None:
+def _step(path: Path, entries: dict[str, str], line_numbers: dict[str, int]) -> float | None:
     stated = entries.get("SAMPLING_INTERVAL_S", "")
     if not stated:
         return None
     step = number_of(stated)
     if step is None or not step > 0.0:
-        place = f"{path}:{places['SAMPLING_INTERVAL_S']}"
-        raise FormatError(f"{place}: SAMPLING_INTERVAL_S is {stated[:40]!r}, must be a number above zero")
+        location = f"{path}:{line_numbers['SAMPLING_INTERVAL_S']}"
+        raise FormatError(f"{location}: SAMPLING_INTERVAL_S is {stated[:40]!r}, must be a number above zero")
     return step
 
 

@@ -145,33 +145,33 @@ def _header(path: Path, lines: list[str]) -> _Header:
 
 
 def _find_count(path: Path, heads: list[str]) -> tuple[int, int]:
-    for place, line in enumerate(heads):
+    for index, line in enumerate(heads):
         if (match := _COUNT.search(line)) is not None:
-            return place, int(match[1])
+            return index, int(match[1])
         if (match := _TRAILING.search(line)) is not None:
-            return place, int(match["count"])
+            return index, int(match["count"])
     raise FormatError(f"{path}:1: no NPTS and DT in the first {_HEADER_LINES} lines, not a PEER file")
 
 
 def _find_step(path: Path, heads: list[str]) -> tuple[int, float | None]:
-    for place, line in enumerate(heads):
+    for index, line in enumerate(heads):
         match = _TRAILING.search(line) or _STEP.search(line)
         if match is None:
             continue
         if re.match(r",\d", match["rest"]):
             column = match.end("step") + 1
-            raise FormatError(f"{path}:{place + 1}:{column}: decimal comma in DT: use a decimal point")
+            raise FormatError(f"{path}:{index + 1}:{column}: decimal comma in DT: use a decimal point")
         milli = "milli" in match.re.groupindex and match["milli"] is not None
         step = scaled_number(match["step"], -3 if milli else 0)
         if step is None or not step > 0.0:
-            raise FormatError(f"{path}:{place + 1}: DT is {match['step']}, must be above zero")
-        return place, step
+            raise FormatError(f"{path}:{index + 1}: DT is {match['step']}, must be above zero")
+        return index, step
     return -1, None
 
 
 def _find_unit(path: Path, heads: list[str]) -> tuple[int, str, str]:
     """Return the line of units, the quantity and the unit that it names; -1, "" and "" without one."""
-    for place, line in enumerate(heads):
+    for index, line in enumerate(heads):
         match = _UNIT.search(line)
         if match is None or not match[1].strip():
             continue
@@ -182,10 +182,10 @@ def _find_unit(path: Path, heads: list[str]) -> tuple[int, str, str]:
         meaning = si_unit(word)
         if quantity and meaning and meaning.dimension != _DIMENSIONS[quantity]:
             raise FormatError(
-                f"{path}:{place + 1}:{match.start(1) + 1}: {quantity} in {word}, which is a unit of "
+                f"{path}:{index + 1}:{match.start(1) + 1}: {quantity} in {word}, which is a unit of "
                 f"{meaning.dimension or meaning.symbol}"
             )
-        return place, quantity, plain_unit(word)
+        return index, quantity, plain_unit(word)
     return -1, "", ""
 
 

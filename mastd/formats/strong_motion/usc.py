@@ -89,8 +89,8 @@ def read(path: Path) -> Measurement:
         raise FormatError(f"{path}:1: no line like '1887 POINTS OF ACC DATA EQUALLY SPACED AT .020 SEC'")
     found: list[_Found] = []
     begin = 0
-    for place, mark in enumerate(marks):
-        last = marks[place + 1] if place + 1 < len(marks) else len(lines)
+    for index, mark in enumerate(marks):
+        last = marks[index + 1] if index + 1 < len(marks) else len(lines)
         end = next((k for k in range(mark + 1, last) if _ends_section(lines[k][:80])), last)
         found.append(_section(path, lines, begin, mark, end))
         begin = end if end < last else begin
@@ -146,22 +146,22 @@ def recognises(head: bytes) -> bool:
 def _section(path: Path, lines: list[str], begin: int, mark: int, end: int) -> _Found:
     match = _SECTION.match(lines[mark][:_MAX_LINE_LENGTH])
     assert match is not None
-    place = f"{path}:{mark + 1}"
+    location = f"{path}:{mark + 1}"
     kind = next((name for name in _KINDS if match["kind"].upper().startswith(name)), "")
     count, step = int(match["count"]), number_of(match["step"])
     if step is None or not step > 0.0:
-        raise FormatError(f"{place}: values every {match['step']} s, must be above zero")
+        raise FormatError(f"{location}: values every {match['step']} s, must be above zero")
     unit = plain_unit((match["unit"] or "").rstrip("."))
     quantity, dimension = _KINDS.get(kind, ("", ""))
     meaning = si_unit(unit)
     if meaning is not None and dimension and meaning.dimension != dimension:
         raise FormatError(
-            f"{place}: {quantity} in {match['unit']}, which is a unit of {meaning.dimension or unit}"
+            f"{location}: {quantity} in {match['unit']}, which is a unit of {meaning.dimension or unit}"
         )
     layout = layout_of(match["layout"] or "") or _LAYOUT
     values = laid_out_values(path, lines[mark + 1 : end], mark + 2, layout, count)
     if len(values) != count:
-        raise FormatError(f"{place}: states {count} points, but {len(values)} follow")
+        raise FormatError(f"{location}: states {count} points, but {len(values)} follow")
     component = _first(_COMPONENT, lines[begin:mark])
     name = component if kind == "ACC" and component else f"{component} {quantity or match['kind']}".strip()
     warnings = peak_warning(path, _stated_peak(lines[begin:mark], kind), values, unit, _DECIMAL)

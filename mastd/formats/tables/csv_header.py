@@ -152,10 +152,10 @@ def split_name(cell: str) -> tuple[str, str]:
     if match is not None:
         return match[1], match[2].strip()
     if cell.endswith(")"):
-        for place, letter in enumerate(cell):
-            inner = cell[place + 1 : -1]
+        for index, letter in enumerate(cell):
+            inner = cell[index + 1 : -1]
             if letter == "(" and (si_unit(inner) is not None or inner == "-"):
-                return cell[:place].rstrip(), inner.strip()
+                return cell[:index].rstrip(), inner.strip()
     name, comma, unit = cell.rpartition(",")
     if comma and si_unit(unit) is not None:
         return name.rstrip(), unit.strip()

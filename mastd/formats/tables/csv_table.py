@@ -175,9 +175,9 @@ def _refuse_comma(path: Path, head: list[bytes], start: Start) -> None:
         return
     for number, line in enumerate(head[start.line :], start.line + 1):
         if _LEADING_ZERO.fullmatch(line) is not None:
-            place = f"{path}:{number}:{line.index(b',') + 1}"
+            location = f"{path}:{number}:{line.index(b',') + 1}"
             raise FormatError(
-                f"{place}: decimal comma in {line.decode().strip()[:20]!r}: use a decimal point"
+                f"{location}: decimal comma in {line.decode().strip()[:20]!r}: use a decimal point"
             )
 
 
@@ -276,10 +276,10 @@ def _plain_row(text: str, delimiter: str | None) -> list[float] | None:
 
 
 def _complaint(path: Path, number: int, text: str, cell: str) -> str:
-    place = f"{path}:{number}:{text.find(cell) + 1}"
+    location = f"{path}:{number}:{text.find(cell) + 1}"
     if "," in cell:
-        return f"{place}: comma in {cell[:20]!r}: use a decimal point"
-    return f"{place}: {cell[:20]!r} is not a number"
+        return f"{location}: comma in {cell[:20]!r}: use a decimal point"
+    return f"{location}: {cell[:20]!r} is not a number"
 
 
 @dataclass(frozen=True)

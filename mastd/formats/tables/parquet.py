@@ -174,7 +174,7 @@ def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measure
     name, axis, axis_unit = (str(stated[key]) for key in ("name", "axis", "axis_unit"))
     start = float(stated["start"])
     step = None if stated["step"] is None else float(stated["step"])
-    places = columns.pop(0) if stated["places"] else None
+    positions = columns.pop(0) if stated["places"] else None
     channels = tuple(
         Channel(
             column.labels.get("name", column.name),
@@ -186,11 +186,11 @@ def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measure
     )
     notes = {str(key): str(text) for key, text in json.loads(said["mastd.notes"]).items()}
     warnings = [warning for column in columns for warning in column.warnings]
-    if places is None:
+    if positions is None:
         check_stated(start, step)
         series = Series(channels, step, start, name=name)
     else:
-        series, more = kept_or_own(places.values, start, step, channels, name)
+        series, more = kept_or_own(positions.values, start, step, channels, name)
         warnings.extend(more)
     return Measurement("parquet", (replace(series, axis=axis, axis_unit=axis_unit),), notes, tuple(warnings))
 
@@ -212,12 +212,12 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
     unit = "s" if axis.is_time else axis.labels.get("unit", axis.labels.get("units", ""))
     if not unit:
         warnings.append(f"{axis.name}: times without a unit")
-    places = in_seconds(axis.values, unit) if unit else axis.values
-    if places is None:
+    positions = in_seconds(axis.values, unit) if unit else axis.values
+    if positions is None:
         warnings.append(f"{axis.name}: the unit {unit!r} of the times is unknown: read unconverted")
         series = Series(channels, None, places=axis.values, axis_unit=unit)
     else:
-        series, more_warnings = series_on(places, channels)
+        series, more_warnings = series_on(positions, channels)
         series = series if unit else replace(series, axis_unit="")
         warnings.extend(more_warnings)
     return Measurement("parquet", (series,), notes, tuple(warnings))

@@ -180,13 +180,13 @@ def _cut(problem: str, unfinished: bool) -> str:
 def _without_comment(line: str) -> tuple[str, bool]:
     """Return a line before its comment, and whether a quote is open at its end."""
     quote = ""
-    for place, letter in enumerate(line):
+    for index, letter in enumerate(line):
         if quote:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
         elif letter in "$!":
-            return line[:place], False
+            return line[:index], False
     return line, bool(quote)
 
 

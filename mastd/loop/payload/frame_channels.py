@@ -33,9 +33,9 @@ class SeatSensor(NamedTuple):
     """(FELT), what the seat feels, written."""
 
     @classmethod
-    def of(cls, place: FloatArray, gravity: float, period: float) -> SeatSensor:
-        """Return the sensor of a seat at ``place``, for samples ``period`` s apart."""
-        return cls(place, gravity, design(1.0 / period), np.zeros(STATE_SIZE), np.zeros(FELT))
+    def of(cls, position: FloatArray, gravity: float, period: float) -> SeatSensor:
+        """Return the sensor of a seat at ``position``, for samples ``period`` s apart."""
+        return cls(position, gravity, design(1.0 / period), np.zeros(STATE_SIZE), np.zeros(FELT))
 
 
 @fused_kernel

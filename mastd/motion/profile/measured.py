@@ -52,10 +52,10 @@ def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: F
     arms = np.array([channel.at for channel in channels]) - point
     directions = np.array([_direction(channel.along) for channel in channels])
     rows = np.hstack((directions, np.cross(arms, directions)))
-    places = [AXES.index(name) for name in axes]
+    indices = [AXES.index(name) for name in axes]
     mean_arm = float(np.sqrt(np.mean(np.sum(arms**2, axis=1))))
     sizes = np.array([1.0] * 3 + [mean_arm if mean_arm > 0.0 else 1.0] * 3)
-    lengths = rows[:, places] / sizes[places]
+    lengths = rows[:, indices] / sizes[indices]
     singular = np.linalg.svd(lengths, compute_uv=False)
     smallest = float(singular[-1])
     condition = float(singular[0]) / smallest if smallest > 0.0 else np.inf
@@ -66,9 +66,9 @@ def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: F
             "points"
         )
     solution = np.zeros((6, len(channels)))
-    solution[places] = np.linalg.pinv(lengths) / sizes[places][:, None]
+    solution[indices] = np.linalg.pinv(lengths) / sizes[indices][:, None]
     taking_part = np.zeros((len(channels), 6))
-    taking_part[:, places] = rows[:, places]
+    taking_part[:, indices] = rows[:, indices]
     return Reduction(taking_part, solution, condition)
 
 

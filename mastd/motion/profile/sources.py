@@ -55,19 +55,19 @@ class Files:
         ``unit`` and ``step`` (s) are what the user says. Raises FormatError that tells what to write for what
         is missing, and for what is no motion; UsageError where a library is missing.
         """
-        place = Path(path)
+        location = Path(path)
         if path not in self.read:
-            self.read[path] = catalogue.read(place)
-        series, chosen = catalogue.pick(self.read[path], place, channel, unit, step)
+            self.read[path] = catalogue.read(location)
+        series, chosen = catalogue.pick(self.read[path], location, channel, unit, step)
         missing: list[str] = []
         seconds = begin = factor = 0.0
         derivative = 0
         try:
-            seconds, begin = _times(series, place)
+            seconds, begin = _times(series, location)
         except FormatError as error:
             missing.append(str(error))
         try:
-            factor, derivative = _meaning(chosen, place, angular)
+            factor, derivative = _meaning(chosen, location, angular)
         except FormatError as error:
             missing.append(str(error))
         if missing:
@@ -170,17 +170,17 @@ def _meaning(channel: Channel, path: Path, angular: bool) -> tuple[float, int]:
     """Return the factor to SI and the order of derivative of a channel's quantity."""
     wanted = _ABOUT if angular else _ALONG
     example = "deg/s2" if angular else "m/s2"
-    place = f"{path}: {channel.name}" if channel.name else f"{path}"
+    location = f"{path}: {channel.name}" if channel.name else f"{path}"
     if not channel.unit:
-        raise FormatError(f"{place}: states no unit: write it, for instance unit: {example}")
+        raise FormatError(f"{location}: states no unit: write it, for instance unit: {example}")
     unit = si_unit(channel.unit)
     if unit is None:
-        raise FormatError(f"{place}: unknown unit {channel.unit!r}, expected for instance {example}")
+        raise FormatError(f"{location}: unknown unit {channel.unit!r}, expected for instance {example}")
     if unit.dimension not in wanted:
         held = unit.dimension or f"values in {channel.unit}"
         due = ", ".join(reversed(list(wanted)[1:])) + f" or {next(iter(wanted))}"
         raise FormatError(
-            f"{place}: contains {held}, expected {due} {'about' if angular else 'along'} an axis"
+            f"{location}: contains {held}, expected {due} {'about' if angular else 'along'} an axis"
         )
     return unit.factor, wanted[unit.dimension]
 

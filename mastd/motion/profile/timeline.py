@@ -110,15 +110,15 @@ def evaluate(
     """
     blocks = len(intervals)
     length = starts[blocks]
-    place = time_s / KNOT_SPACING
-    if not place >= 0.0:
-        place = 0.0
-    if place >= length * repeats:
+    position = time_s / KNOT_SPACING
+    if not position >= 0.0:
+        position = 0.0
+    if position >= length * repeats:
         knot = length
         share = 0.0
     else:
-        whole = int(place)
-        share = place - whole
+        whole = int(position)
+        share = position - whole
         knot = whole % length
     low = 0
     high = blocks

@@ -164,8 +164,8 @@ class ServiceLog:
             self._write(and_more(line, count, window_s), time.time())
 
     def _write(self, line: Line, unix: float) -> None:
-        place = {"MASTD_STATE": self._state, "MASTD_RUN": self._run}
-        fields = {**{key: value for key, value in place.items() if value}, **line.fields}
+        context = {"MASTD_STATE": self._state, "MASTD_RUN": self._run}
+        fields = {**{key: value for key, value in context.items() if value}, **line.fields}
         self._sink.write(Line(line.label, printable(line.message), line.priority, fields), unix)
 
 

@@ -73,10 +73,10 @@ class SecondOfFrames:
         if offset is None or late is None:
             return
         first = len(late) - len(frames)
-        for place, (_, data) in enumerate(frames, first):
+        for index, (_, data) in enumerate(frames, first):
             missed = _FLOAT64.unpack_from(data, offset)[0]
             if self._missed is not None:
-                late[place] += (missed - self._missed) * self._period_s
+                late[index] += (missed - self._missed) * self._period_s
             self._missed = missed
 
     @property

@@ -153,15 +153,15 @@ def _y_range(panel: Panel) -> Range:
     return middle - 1.06 * half, middle + 1.06 * half
 
 
-def _scale(span: Range, places: Range, logarithmic: bool) -> Callable[[FloatArray | float], FloatArray]:
+def _scale(span: Range, positions: Range, logarithmic: bool) -> Callable[[FloatArray | float], FloatArray]:
     """Return the function from a value to its place."""
     low, high = (np.log10(value) for value in span) if logarithmic else span
-    factor = (places[1] - places[0]) / (high - low)
+    factor = (positions[1] - positions[0]) / (high - low)
 
     def place(value: FloatArray | float) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
             number = np.log10(value) if logarithmic else np.asarray(value, dtype=np.float64)
-        placed: FloatArray = places[0] + (number - low) * factor
+        placed: FloatArray = positions[0] + (number - low) * factor
         return placed
 
     return place
@@ -191,13 +191,13 @@ def _grid(
     left, right = sides
     items: list[Line | Box | Words] = []
     for value, text in x_ticks:
-        place = float(to_x(value))
-        items.append(_straight(place, _TOP, place, bottom, "grid", 0.8))
-        items.append(Words(place, bottom + 11.0, text, "quiet", anchor="middle"))
+        position = float(to_x(value))
+        items.append(_straight(position, _TOP, position, bottom, "grid", 0.8))
+        items.append(Words(position, bottom + 11.0, text, "quiet", anchor="middle"))
     for value, text in y_ticks:
-        place = float(to_y(value))
-        items.append(_straight(left, place, right, place, "grid", 0.8))
-        items.append(Words(left - 4.0, place + 3.3, text, "quiet", anchor="end"))
+        position = float(to_y(value))
+        items.append(_straight(left, position, right, position, "grid", 0.8))
+        items.append(Words(left - 4.0, position + 3.3, text, "quiet", anchor="end"))
     items.append(_straight(left, bottom, right, bottom, "frame", 1.0))
     items.append(_straight(left, _TOP, left, bottom, "frame", 1.0))
     return items
@@ -207,14 +207,14 @@ def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | Words]
     """Return the names of the curves in the panel's head, from the right; what has no room is left out."""
     named = dict.fromkeys((curve.name, curve.tone, curve.dashed) for curve in panel.curves if curve.name)
     items: list[Line | Box | Words] = []
-    place = right
+    position = right
     for name, tone, dashed in reversed(named):
-        start = place - SMALL * _LETTER * len(name)
+        start = position - SMALL * _LETTER * len(name)
         if start - 22.0 < left:
             break
         items.append(Words(start, 12.0, name, "quiet"))
         items.append(_straight(start - 18.0, 8.8, start - 4.0, 8.8, tone, 2.2, "dashed" if dashed else ""))
-        place = start - 28.0
+        position = start - 28.0
     return items
 
 
@@ -227,16 +227,16 @@ def _marks(
     for mark in panel.marks:
         if not x_range[0] <= mark.x <= x_range[1]:
             continue
-        place = float(to_x(mark.x))
-        items.append(_straight(place, _TOP, place, bottom, mark.tone, 1.0, "dotted"))
-        if groups and place - groups[-1][0] < _TOGETHER:
+        position = float(to_x(mark.x))
+        items.append(_straight(position, _TOP, position, bottom, mark.tone, 1.0, "dotted"))
+        if groups and position - groups[-1][0] < _TOGETHER:
             groups[-1][1].append(mark.label)
         else:
-            groups.append((place, [mark.label], mark.tone))
-    for place, labels, tone in groups:
+            groups.append((position, [mark.label], mark.tone))
+    for position, labels, tone in groups:
         text = labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
         if text:
-            items.append(Words(place, _TOP - 4.0, text, tone, 8.5, "middle"))
+            items.append(Words(position, _TOP - 4.0, text, tone, 8.5, "middle"))
     return items
 
 
@@ -248,10 +248,10 @@ def _bound(
     bottom: float,
 ) -> Line:
     if bound.upright:
-        place = float(np.clip(to_x(bound.value), *sides))
-        return _straight(place, _TOP, place, bottom, "limit", 1.1, "dashed")
-    place = float(to_y(bound.value))
-    return _straight(sides[0], place, sides[1], place, "limit", 1.1, "dashed")
+        position = float(np.clip(to_x(bound.value), *sides))
+        return _straight(position, _TOP, position, bottom, "limit", 1.1, "dashed")
+    position = float(to_y(bound.value))
+    return _straight(sides[0], position, sides[1], position, "limit", 1.1, "dashed")
 
 
 def _straight(x0: float, y0: float, x1: float, y1: float, tone: str, width: float, dash: str = "") -> Line:

@@ -53,8 +53,8 @@ def broken(times: FloatArray, values: FloatArray, ends: FloatArray) -> tuple[Flo
     """Return the samples, thinned or not, with NaN before each of the ``ends`` of gaps."""
     if not len(ends):
         return times, values
-    places = np.searchsorted(times, ends)
-    return np.insert(times, places, ends), np.insert(values, places, np.nan)
+    positions = np.searchsorted(times, ends)
+    return np.insert(times, positions, ends), np.insert(values, positions, np.nan)
 
 
 def _blocks(values: FloatArray, stretch: int) -> FloatArray:

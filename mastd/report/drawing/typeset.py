@@ -138,11 +138,11 @@ def _line(
     """Return cells side by side; ``names`` is the tone of the first one, and of a whole head."""
     items: list[Item] = []
     left, most = 0.0, 1
-    for place, (cell, room) in enumerate(zip(row, widths, strict=True)):
+    for index, (cell, room) in enumerate(zip(row, widths, strict=True)):
         lines = wrapped(cell.text, room + 0.5, _TEXT, bold)
         most = max(most, len(lines))
-        right = numbers and place > 0
-        tone = cell.tone or (names if place == 0 or bold else "words")
+        right = numbers and index > 0
+        tone = cell.tone or (names if index == 0 or bold else "words")
         for number, text in enumerate(lines):
             x, y = left + (room if right else 0.0), _TEXT * _LEADING * (number + 1) - 1.0
             items.append(Words(x, y, text, tone, _TEXT, "end" if right else "start", bold))
@@ -167,10 +167,10 @@ class _Columns:
     @classmethod
     def of(cls, table: Table) -> _Columns:
         whole, least = [], []
-        for place, title in enumerate(table.head):
-            texts = [row[place].text for row in table.rows]
+        for index, title in enumerate(table.head):
+            texts = [row[index].text for row in table.rows]
             words = [word for text in texts for word in text.split()]
-            if table.numbers and place == 0:
+            if table.numbers and index == 0:
                 words = texts  # its names stay whole, the titles of figures give way
             head = max([4.0, *(width(word, _TEXT, bold=True) for word in title.split())])
             least.append(max([head, *(min(width(word, _TEXT), _MAX_WORD_LENGTH) for word in words)]))

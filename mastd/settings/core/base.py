@@ -43,18 +43,18 @@ class Settings(BaseModel):
 def refuse(problems: Sequence[Problem]) -> None:
     """Raise all problems of a validator at once, each at its position; do nothing if there are none."""
     if problems:
-        message = "; ".join(_line(place, what) for place, what in problems)
+        message = "; ".join(_line(location, what) for location, what in problems)
         raise PydanticCustomError(SEVERAL, "{message}", {"message": message, "problems": list(problems)})
 
 
-def _line(place: tuple[str | int, ...], what: str) -> str:
-    return f"{dotted(place)}: {what}" if place else what
+def _line(location: tuple[str | int, ...], what: str) -> str:
+    return f"{dotted(location)}: {what}" if location else what
 
 
-def dotted(place: Sequence[str | int]) -> str:
+def dotted(location: Sequence[str | int]) -> str:
     """Return a path as text: ``links[2].neutral_length``."""
     text = ""
-    for part in place:
+    for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
         else:

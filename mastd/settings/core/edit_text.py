@@ -21,12 +21,12 @@ def amended(text: str, name: str, changes: Mapping[Place, str]) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     spans: list[tuple[int, int, str]] = []
     problems = []
-    for place, value in changes.items():
-        node = _node(root, place)
+    for location, value in changes.items():
+        node = _node(root, location)
         if isinstance(node, yaml.ScalarNode):
             spans.append((node.start_mark.index, node.end_mark.index, value))
         else:
-            where = ".".join(map(str, place))
+            where = ".".join(map(str, location))
             problems.append(f"{name}: {where}: not found as a single value; write it there by hand: {value}")
     if problems:
         raise SettingsError(problems)
@@ -35,9 +35,9 @@ def amended(text: str, name: str, changes: Mapping[Place, str]) -> str:
     return text
 
 
-def _node(node: yaml.Node | None, place: Place) -> yaml.Node | None:
+def _node(node: yaml.Node | None, location: Place) -> yaml.Node | None:
     """Return what stands at a place, None if nothing does, or if it stands there twice."""
-    for part in place:
+    for part in location:
         if isinstance(node, yaml.MappingNode):
             found = [value for key, value in node.value if key.value == part]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and 0 <= part < len(node.value):

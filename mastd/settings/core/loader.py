@@ -64,7 +64,7 @@ def refusal(text: str, name: str, problems: Sequence[Problem]) -> SettingsError:
     """
     root, _ = parse(text)
     assert root is not None
-    return _refusal(name, [(*_find(root, place)[:2], what) for place, what in problems])
+    return _refusal(name, [(*_find(root, location)[:2], what) for location, what in problems])
 
 
 Found = tuple[Mark, tuple[str | int, ...], str]
@@ -73,8 +73,8 @@ Found = tuple[Mark, tuple[str | int, ...], str]
 def _refusal(name: str, found: list[Found]) -> SettingsError:
     found.sort(key=lambda problem: problem[0])
     lines = [
-        f"{name}:{line}:{column}: {_one_line(dotted(place)) or '(file)'}: {_one_line(what)}"
-        for (line, column), place, what in dict.fromkeys(found)
+        f"{name}:{line}:{column}: {_one_line(dotted(location)) or '(file)'}: {_one_line(what)}"
+        for (line, column), location, what in dict.fromkeys(found)
     ]
     hidden = len(lines) - MAX_PROBLEMS
     if hidden > 0:
@@ -88,21 +88,21 @@ def _problems(detail: ErrorDetails, root: Node, model: type[Settings]) -> Iterat
     location = detail["loc"]
     if detail["type"] == SEVERAL:
         for below, what in detail["ctx"]["problems"]:
-            mark, place, _ = _find(root, (*location, *below))
-            yield mark, place, what
+            mark, path, _ = _find(root, (*location, *below))
+            yield mark, path, what
         return
-    mark, place, node = _find(root, location)
+    mark, path, node = _find(root, location)
     if detail["type"] == "missing":
         mark, parent, _ = _find(root, location[:-1])
-        place = (*parent, location[-1])
+        path = (*parent, location[-1])
     if detail["type"] == "extra_forbidden":
         mark = _key_mark(root, location) or mark
     tag = error_text.discriminator(detail)
     if tag is not None and node.entries and tag in node.entries:
-        mark, place = node.entries[tag].mark, (*place, tag)
+        mark, path = node.entries[tag].mark, (*path, tag)
         if isinstance(node.entries[tag].scalar, Refused):
             return
-    yield mark, place, error_text.message(detail, node, model)
+    yield mark, path, error_text.message(detail, node, model)
 
 
 def _find(root: Node, location: tuple[str | int, ...]) -> tuple[Mark, tuple[str | int, ...], Node]:
@@ -136,6 +136,6 @@ def _one_line(text: str) -> str:
 
 
 def _key_mark(root: Node, location: tuple[str | int, ...]) -> Mark | None:
-    _, place, _ = _find(root, location)
-    _, _, parent = _find(root, place[:-1])
+    _, path, _ = _find(root, location)
+    _, _, parent = _find(root, path[:-1])
     return parent.key_marks.get(str(location[-1]))

@@ -144,81 +144,81 @@ class _Builder:
             raise _UnreadableError
         return root
 
-    def _complain(self, event: yaml.Event, place: tuple[str | int, ...], what: str) -> None:
-        self.problems.append(ReadProblem(_mark(event.start_mark), place, what))
+    def _complain(self, event: yaml.Event, location: tuple[str | int, ...], what: str) -> None:
+        self.problems.append(ReadProblem(_mark(event.start_mark), location, what))
 
     def _node(
-        self, event: yaml.NodeEvent, events: Iterator[yaml.Event], place: tuple[str | int, ...]
+        self, event: yaml.NodeEvent, events: Iterator[yaml.Event], location: tuple[str | int, ...]
     ) -> Node:
-        if len(place) > DEEPEST_NESTING:
-            self._complain(event, place[:3], f"nested deeper than {DEEPEST_NESTING} levels")
+        if len(location) > DEEPEST_NESTING:
+            self._complain(event, location[:3], f"nested deeper than {DEEPEST_NESTING} levels")
             raise _UnreadableError
         node = Node(_mark(event.start_mark))
-        refused = self._refuse_decoration(event, place)
+        refused = self._refuse_decoration(event, location)
         if isinstance(event, yaml.MappingStartEvent):
-            self._mapping(node, events, place)
+            self._mapping(node, events, location)
         elif isinstance(event, yaml.SequenceStartEvent):
-            self._sequence(node, events, place)
+            self._sequence(node, events, location)
         elif isinstance(event, yaml.ScalarEvent) and not refused:
-            node.scalar = self._scalar(event, place)
+            node.scalar = self._scalar(event, location)
         if refused:
             return Node(node.mark, REFUSED)
         return node
 
-    def _refuse_decoration(self, event: yaml.NodeEvent, place: tuple[str | int, ...]) -> bool:
+    def _refuse_decoration(self, event: yaml.NodeEvent, location: tuple[str | int, ...]) -> bool:
         if isinstance(event, yaml.AliasEvent):
-            self._complain(event, place, f"alias *{event.anchor} is not supported: write the value out")
+            self._complain(event, location, f"alias *{event.anchor} is not supported: write the value out")
             return True
         if event.anchor is not None:
             self._complain(
-                event, place, f"anchor &{event.anchor} is not supported: write the value without it"
+                event, location, f"anchor &{event.anchor} is not supported: write the value without it"
             )
             return True
         tag = getattr(event, "tag", None)
         if tag is not None:
-            self._complain(event, place, f"tag {tag} is not supported: write the value without it")
+            self._complain(event, location, f"tag {tag} is not supported: write the value without it")
             return True
         return False
 
-    def _sequence(self, node: Node, events: Iterator[yaml.Event], place: tuple[str | int, ...]) -> None:
+    def _sequence(self, node: Node, events: Iterator[yaml.Event], location: tuple[str | int, ...]) -> None:
         node.items = []
         for event in events:
             if isinstance(event, yaml.SequenceEndEvent):
                 return
             assert isinstance(event, yaml.NodeEvent)
-            node.items.append(self._node(event, events, (*place, len(node.items))))
+            node.items.append(self._node(event, events, (*location, len(node.items))))
 
-    def _mapping(self, node: Node, events: Iterator[yaml.Event], place: tuple[str | int, ...]) -> None:
+    def _mapping(self, node: Node, events: Iterator[yaml.Event], location: tuple[str | int, ...]) -> None:
         node.entries = {}
         for event in events:
             if isinstance(event, yaml.MappingEndEvent):
                 return
             assert isinstance(event, yaml.NodeEvent)
-            key = self._key(event, events, place)
+            key = self._key(event, events, location)
             value_event = next(events)
             assert isinstance(value_event, yaml.NodeEvent)
-            value = self._node(value_event, events, (*place, key or "?"))
+            value = self._node(value_event, events, (*location, key or "?"))
             if key is None:
                 continue
             if key in node.entries:
                 first = node.key_marks[key][0]
                 what = f"key {key!r} is defined twice, first in line {first}; keep one of the two"
-                self._complain(event, (*place, key), what)
+                self._complain(event, (*location, key), what)
                 continue
             node.entries[key] = value
             node.key_marks[key] = _mark(event.start_mark)
 
     def _key(
-        self, event: yaml.NodeEvent, events: Iterator[yaml.Event], place: tuple[str | int, ...]
+        self, event: yaml.NodeEvent, events: Iterator[yaml.Event], location: tuple[str | int, ...]
     ) -> str | None:
         if not isinstance(event, yaml.ScalarEvent):
-            self._complain(event, place, "a key must be a plain name")
-            self._node(event, events, (*place, "?"))
+            self._complain(event, location, "a key must be a plain name")
+            self._node(event, events, (*location, "?"))
             return None
-        if self._refuse_decoration(event, place):
+        if self._refuse_decoration(event, location):
             return None
         if event.value == "<<" and event.style is None:
-            self._complain(event, place, "merge key << is not supported: write the values out")
+            self._complain(event, location, "merge key << is not supported: write the values out")
             return None
         if event.value == "" or (event.style is None and not isinstance(_plain_value(event.value), str)):
             quoted = "; put it in quotes" if event.value else ""
@@ -226,14 +226,14 @@ class _Builder:
         else:
             what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
         if what is not None:
-            self._complain(event, place, what)
+            self._complain(event, location, what)
             return None
         return str(event.value)
 
-    def _scalar(self, event: yaml.ScalarEvent, place: tuple[str | int, ...]) -> Scalar:
+    def _scalar(self, event: yaml.ScalarEvent, location: tuple[str | int, ...]) -> Scalar:
         what = _plain_problem(event.value) if event.style is None else _text_problem(event.value)
         if what is not None:
-            self._complain(event, place, what)
+            self._complain(event, location, what)
             return REFUSED
         return _plain_value(event.value) if event.style is None else str(event.value)
 

@@ -15,12 +15,12 @@ def rigs_problems(profile: ProfileSettings, rigs: RigsSettings) -> list[str]:
     """Return a line for each rig of the profile that is unknown or of the wrong kind."""
     known = ", ".join(rig.name for rig in rigs.rigs) or f"none; {_NO_FILE}"
     problems = []
-    for place, name, kind in _uses(profile):
+    for location, name, kind in _uses(profile):
         rig = rigs.rig(name)
         if rig is None:
-            problems.append(f"{place}: the rigs' settings have no rig {name!r}, there are: {known}")
+            problems.append(f"{location}: the rigs' settings have no rig {name!r}, there are: {known}")
         elif rig.kind != kind:
-            problems.append(f"{place}: rig {name} is of kind {rig.kind}, expected kind {kind}")
+            problems.append(f"{location}: rig {name} is of kind {rig.kind}, expected kind {kind}")
     return problems
 
 

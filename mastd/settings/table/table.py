@@ -290,16 +290,18 @@ class TableSettings(Settings):
     @field_validator("sensors")
     @classmethod
     def _sensors_differ(cls, sensors: SensorSettings, info: ValidationInfo) -> SensorSettings:
-        places = [("accelerometers", index) for index in range(len(sensors.accelerometers))]
+        locations = [("accelerometers", index) for index in range(len(sensors.accelerometers))]
         names: list[Named] = [
-            ((*place, "name"), sensor.name)
-            for place, sensor in zip(places, sensors.accelerometers, strict=True)
+            ((*location, "name"), sensor.name)
+            for location, sensor in zip(locations, sensors.accelerometers, strict=True)
         ]
         serials: list[Named] = [
-            ((*place, "serial"), sensor.serial)
-            for place, sensor in zip(places, sensors.accelerometers, strict=True)
+            ((*location, "serial"), sensor.serial)
+            for location, sensor in zip(locations, sensors.accelerometers, strict=True)
         ]
-        elsewhere: list[Named] = [(place, serial) for place, serial in _serials(info.data.get("links", ()))]
+        elsewhere: list[Named] = [
+            (location, serial) for location, serial in _serials(info.data.get("links", ()))
+        ]
         refuse(_repeated(names, "name") + _repeated(serials, "serial", elsewhere))
         return sensors
 
@@ -346,9 +348,9 @@ def _repeated(named: list[Named], what: str, elsewhere: Sequence[Named] = ()) ->
     """Return a problem for each name that was used before, in the list or elsewhere."""
     used = {name for _, name in elsewhere}
     problems: list[Problem] = []
-    for place, name in named:
+    for location, name in named:
         if name in used:
-            problems.append((place, f"{what} {name!r} is used twice"))
+            problems.append((location, f"{what} {name!r} is used twice"))
         used.add(name)
     return problems
 

@@ -98,36 +98,36 @@ class _Findings:
     unknown_points: bool = False
     """A hardpoint is named that there is none of; one that seems unused may be the one that is meant."""
 
-    def add(self, place: Place, what: str) -> None:
+    def add(self, location: Place, what: str) -> None:
         """Note a problem."""
-        self.problems.append((place, what))
+        self.problems.append((location, what))
 
-    def body(self, name: str, place: Place) -> bool:
+    def body(self, name: str, location: Place) -> bool:
         """Note an unknown body; return whether it is known."""
         if name in self.bodies:
             return True
-        self.add(place, f"no body {name!r}, {near(name, self.bodies)}")
+        self.add(location, f"no body {name!r}, {near(name, self.bodies)}")
         return False
 
-    def point(self, name: str, place: Place) -> bool:
+    def point(self, name: str, location: Place) -> bool:
         """Note an unknown hardpoint; return whether it is known."""
         self.used.add(name)
         if name in self.hardpoints:
             return True
         self.unknown_points = True
-        self.add(place, f"no hardpoint {name!r}, {near(name, self.hardpoints)}")
+        self.add(location, f"no hardpoint {name!r}, {near(name, self.hardpoints)}")
         return False
 
-    def apart(self, names: tuple[str, str], place: Place, what: str) -> bool:
+    def apart(self, names: tuple[str, str], location: Place, what: str) -> bool:
         """Note unknown or coincident hardpoints; return whether two hardpoints are distinct."""
-        known = [self.point(name, (*place, k)) for k, name in enumerate(names)]
+        known = [self.point(name, (*location, k)) for k, name in enumerate(names)]
         if not all(known):
             return False
         gap = math.dist(self.hardpoints[names[0]], self.hardpoints[names[1]])
         if gap > SAME_PLACE:
             return True
         if names[0] == names[1]:
-            self.add(place, f"hardpoint {names[0]!r} twice, {what} needs two places")
+            self.add(location, f"hardpoint {names[0]!r} twice, {what} needs two places")
         else:
             far = f"lies {1000 * gap:.2g} mm from" if gap > 0.0 else "lies at the same place as"
             text = f"{far} {names[0]!r}, {what} needs two places"
@@ -178,47 +178,53 @@ def _check_names(findings: _Findings, bodies: Mapping[str, BodySettings], shared
 
 def _check_joints(findings: _Findings, joints: Mapping[str, Joint]) -> None:
     for key, joint in joints.items():
-        place: Place = ("joints", key)
-        _check_pair(findings, joint.bodies, place, f"joint {key!r}", list(_joint_points(joint)))
+        location: Place = ("joints", key)
+        _check_pair(findings, joint.bodies, location, f"joint {key!r}", list(_joint_points(joint)))
         for below, axis in _joint_axes(joint):
             if len(axis) == 2:
-                findings.apart((axis[0], axis[1]), (*place, *below), f"the axis of joint {key!r}")
+                findings.apart((axis[0], axis[1]), (*location, *below), f"the axis of joint {key!r}")
         if isinstance(joint, DistanceJoint) and joint.length is None:
-            findings.apart(joint.points, (*place, "points"), f"the rod of joint {key!r}")
+            findings.apart(joint.points, (*location, "points"), f"the rod of joint {key!r}")
         elif not isinstance(joint, Dot1Joint) and joint.points is not None:
             for k, name in enumerate(joint.points):
-                findings.point(name, (*place, "points", k))
+                findings.point(name, (*location, "points", k))
         if not isinstance(joint, DistanceJoint | Dot1Joint | Dot2Joint) and joint.point is not None:
-            findings.point(joint.point, (*place, "point"))
+            findings.point(joint.point, (*location, "point"))
 
 
 def _check_springs(findings: _Findings, springs: Mapping[str, SpringSettings]) -> None:
     for key, spring in springs.items():
-        place: Place = ("springs", key)
+        location: Place = ("springs", key)
         points = [(spring.points[0],), (spring.points[1],)]
-        _check_pair(findings, spring.bodies, place, f"spring {key!r}", points)
-        if not findings.apart(spring.points, (*place, "points"), f"spring {key!r}"):
+        _check_pair(findings, spring.bodies, location, f"spring {key!r}", points)
+        if not findings.apart(spring.points, (*location, "points"), f"spring {key!r}"):
             continue
         length = math.dist(*(findings.hardpoints[name] for name in spring.points))
         if spring.bump_stop is not None and not spring.bump_stop.gap < length:
             gap = 1000 * spring.bump_stop.gap
             what = f"is {gap:g} mm, the spring is only {1000 * length:.4g} mm long in the design position"
-            findings.add((*place, "bump_stop", "gap"), what)
+            findings.add((*location, "bump_stop", "gap"), what)
         if spring.stiffness > 0.0 and not length + spring.preload / spring.stiffness > 0.0:
             what = "with this tension at design length the spring has no length without force"
-            findings.add((*place, "preload"), what)
+            findings.add((*location, "preload"), what)
 
 
 def _check_pair(
-    findings: _Findings, bodies: tuple[str, str], place: Place, what: str, points: Sequence[tuple[str, ...]]
+    findings: _Findings,
+    bodies: tuple[str, str],
+    location: Place,
+    what: str,
+    points: Sequence[tuple[str, ...]],
 ) -> None:
     """Check the two bodies that a joint or spring joins; note which points touch which body."""
-    known = [findings.body(name, (*place, "bodies", k)) for k, name in enumerate(bodies)]
+    known = [findings.body(name, (*location, "bodies", k)) for k, name in enumerate(bodies)]
     if bodies[0] == bodies[1]:
-        findings.add((*place, "bodies"), f"{what} is between {bodies[0]!r} and itself, it needs two bodies")
+        findings.add(
+            (*location, "bodies"), f"{what} is between {bodies[0]!r} and itself, it needs two bodies"
+        )
     elif all(known) and not set(bodies) & set(findings.own):
         findings.add(
-            (*place, "bodies"), f"{what} is joined to no body of the left side, it belongs elsewhere"
+            (*location, "bodies"), f"{what} is joined to no body of the left side, it belongs elsewhere"
         )
     elif all(known):
         findings.links.append(bodies)

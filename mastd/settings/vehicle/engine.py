@@ -89,9 +89,9 @@ class TorqueMap(Settings):
         return rows
 
 
-def _driving_drag(row: Sequence[float], place: tuple[int, ...]) -> list[Problem]:
+def _driving_drag(row: Sequence[float], location: tuple[int, ...]) -> list[Problem]:
     return [
-        ((*place, k), f"is {torque:g} N m, without throttle the torque is at most 0 N m")
+        ((*location, k), f"is {torque:g} N m, without throttle the torque is at most 0 N m")
         for k, torque in enumerate(row)
         if not torque <= 0.0
     ]

@@ -95,16 +95,16 @@ class Hand:
 
     def move(self, target: float, start: float, times: FloatArray) -> FloatArray:
         """Return displacement, rate and acceleration (n, 3) at times from ``start`` (s) to the next look."""
-        place, rate, acceleration = self._now
+        position, rate, acceleration = self._now
         goal = min(max(target, -self._limit), self._limit)
-        wanted = min(max(0.5 * _HAND * (goal - place), -self._rate), self._rate)
+        wanted = min(max(0.5 * _HAND * (goal - position), -self._rate), self._rate)
         following = 2.0 * _HAND * (wanted - rate)
         span = float(times[-1]) - start
         jerk = (following - acceleration) / span
         t = times - start
         rows = np.column_stack(
             (
-                place + t * (rate + t * (acceleration / 2.0 + t * jerk / 6.0)),
+                position + t * (rate + t * (acceleration / 2.0 + t * jerk / 6.0)),
                 rate + t * (acceleration + t * jerk / 2.0),
                 acceleration + t * jerk,
             )
@@ -150,5 +150,5 @@ class PathFollower(Driver):
         beside = (py - y) * math.cos(course) - (px - x) * math.sin(course)
         curvature = 2.0 * beside / max((px - x) ** 2 + (py - y) ** 2, 1e-6)
         racks = self._track.racks(curvature, max(seen.speed, 0.0), len(self._hands))
-        for place, (hand, rack) in enumerate(zip(self._hands, racks, strict=True)):
-            controls.drives[:, place, :] = hand.move(float(rack), seen.time, times)
+        for index, (hand, rack) in enumerate(zip(self._hands, racks, strict=True)):
+            controls.drives[:, index, :] = hand.move(float(rack), seen.time, times)

@@ -37,8 +37,8 @@ class Controls:
         """Return the rows of inputs that the equations of motion take, (n, width): see ``InputLayout``."""
         layout = InputLayout.of(model)
         table = np.zeros((len(self.drives), layout.width))
-        for place in range(layout.drives):
-            table[:, layout.drive(place)] = self.drives[:, place]
+        for index in range(layout.drives):
+            table[:, layout.drive(index)] = self.drives[:, index]
         table[:, layout.drive_torque] = self.drive_torque
         table[:, layout.brake_capacity] = self.brake_torque
         table[:, layout.driver] = self.driver
@@ -131,19 +131,19 @@ def rows_of_file(path: Path, model: Model) -> tuple[ControlLaw, float]:
     def law(at: FloatArray) -> Controls:
         controls = no_controls(model, at)
         within = np.clip(at, times[0], times[-1])
-        for place, name in enumerate(drives):
+        for index, name in enumerate(drives):
             if name in splines:
-                controls.drives[:, place, 0] = splines[name](within)
+                controls.drives[:, index, 0] = splines[name](within)
                 moving = at < times[-1]
-                controls.drives[:, place, 1] = np.where(moving, splines[name](within, 1), 0.0)
-                controls.drives[:, place, 2] = np.where(moving, splines[name](within, 2), 0.0)
+                controls.drives[:, index, 1] = np.where(moving, splines[name](within, 1), 0.0)
+                controls.drives[:, index, 2] = np.where(moving, splines[name](within, 2), 0.0)
         for names, target in ((drive_torques, controls.drive_torque), (brake_torques, controls.brake_torque)):
-            for place, name in enumerate(names):
+            for index, name in enumerate(names):
                 if name in values:
-                    target[:, place] = np.interp(at, times, values[name])
-        for name, place in pedals.items():
+                    target[:, index] = np.interp(at, times, values[name])
+        for name, index in pedals.items():
             if name in values:
-                controls.driver[:, place] = _lever_or_pedal(name, at, times, values[name])
+                controls.driver[:, index] = _lever_or_pedal(name, at, times, values[name])
         return controls
 
     return law, float(times[-1])
@@ -154,8 +154,8 @@ def _gears(model: Model) -> list[float]:
     if model.powertrain is None:
         return [0.0]
     box = model.powertrain.gearbox
-    places = [float(gear) for gear in range(-len(box.reverse), len(box.forward) + 1)]
-    return places if box.changes is None else [*places, DRIVE]
+    gears = [float(gear) for gear in range(-len(box.reverse), len(box.forward) + 1)]
+    return gears if box.changes is None else [*gears, DRIVE]
 
 
 def no_controls(model: Model, times: FloatArray) -> Controls:
@@ -200,11 +200,11 @@ def _known_columns(path: Path, known: tuple[str, ...]) -> list[str]:
     problems = []
     for name in sorted({name for name in names if header.count(name) > 1}):
         problems.append(f"{path}:1:{header.index(name) + 1}: {name}: stands there more than once")
-    for place, name in enumerate(header, start=1):
+    for index, name in enumerate(header, start=1):
         if name != "t_s" and name not in known:
             near = difflib.get_close_matches(name, ("t_s", *known), n=1, cutoff=0.6)
             right = f"did you mean {near[0]}?" if near else f"known are t_s, {', '.join(known)}"
-            problems.append(f"{path}:1:{place}: {name!r} is no column of inputs, {right}")
+            problems.append(f"{path}:1:{index}: {name!r} is no column of inputs, {right}")
     if "t_s" not in header:
         problems.append(f"{path}:1:1: the column t_s is missing, the time of each row in seconds")
     elif not names:

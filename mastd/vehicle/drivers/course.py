@@ -104,8 +104,8 @@ def circle(radius: float, start: float, turns: float = 10.0) -> Course:
     steps = np.diff(length)[:, None]
     middle = 0.5 * (heading[1:] + heading[:-1])
     chords = np.column_stack([np.cos(middle), np.sin(middle)]) * steps
-    place = np.vstack([np.zeros((1, 2)), np.cumsum(chords, axis=0)]) + np.array([start, 0.0])
-    return Course(length, place, heading, curvature)
+    positions = np.vstack([np.zeros((1, 2)), np.cumsum(chords, axis=0)]) + np.array([start, 0.0])
+    return Course(length, positions, heading, curvature)
 
 
 def double_lane_change(start: float, offset: float = LANE_OFFSET) -> Course:
@@ -223,13 +223,13 @@ def _along_x(law: Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArra
     return _of_points(np.column_stack([x, y]), np.column_stack([ones, slope]), np.column_stack([zeros, bend]))
 
 
-def _of_points(place: FloatArray, first: FloatArray, second: FloatArray) -> Course:
+def _of_points(position: FloatArray, first: FloatArray, second: FloatArray) -> Course:
     """Return the course through points with the derivatives (n, 2) by any parameter."""
-    steps = np.hypot(*np.diff(place, axis=0).T)
+    steps = np.hypot(*np.diff(position, axis=0).T)
     speed = np.hypot(first[:, 0], first[:, 1])
     return Course(
         length=np.concatenate([[0.0], np.cumsum(steps)]),
-        place=place,
+        place=position,
         heading=np.unwrap(np.arctan2(first[:, 1], first[:, 0])),
         curvature=(first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]) / speed**3,
     )

@@ -110,5 +110,5 @@ class RandomHands(Driver):
         wish = min(max(wish, -self._lateral), self._lateral)
         curvature = wish / max(speed, _STEERED_SPEED) ** 2
         racks = self._track.racks(curvature, speed, len(self._hands))
-        for place, (hand, rack) in enumerate(zip(self._hands, racks, strict=True)):
-            controls.drives[:, place, :] = hand.move(float(rack), seen.time, times)
+        for index, (hand, rack) in enumerate(zip(self._hands, racks, strict=True)):
+            controls.drives[:, index, :] = hand.move(float(rack), seen.time, times)

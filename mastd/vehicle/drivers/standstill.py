@@ -55,14 +55,14 @@ def creep(trace: Trace, stood: int) -> float:
             np.sin(yaw) * np.sin(pitch) * np.cos(roll) - np.cos(yaw) * np.sin(roll),
         )
     )
-    places = trace.chassis[:, POSITION]
-    ground = places[:, :2] - places[:, 2:] * upwards
+    positions = trace.chassis[:, POSITION]
+    ground = positions[:, :2] - positions[:, 2:] * upwards
     late, early = (_mean(trace.time, ground, end - shift) for shift in (0.0, _SHIFT))
     return float(np.hypot(*(late - early)))
 
 
-def _mean(time: FloatArray, places: FloatArray, end: float) -> FloatArray:
+def _mean(time: FloatArray, positions: FloatArray, end: float) -> FloatArray:
     """Return the mean of places (n, 2) over the span that ends at ``end`` (s), weighed by a half cosine."""
     within = (time >= end - _SPAN - 1e-9) & (time <= end + 1e-9)
     weights = np.hanning(int(np.count_nonzero(within)) + 2)[1:-1]
-    return np.asarray(weights @ places[within] / np.sum(weights))
+    return np.asarray(weights @ positions[within] / np.sum(weights))

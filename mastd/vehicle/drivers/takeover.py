@@ -59,8 +59,8 @@ class Takeover:
         rate = np.where(moving, 30.0 * u**2 * (1.0 - u) ** 2 / lasting, 0.0)
         bend = np.where(moving, 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / lasting**2, 0.0)
         b, b1, b2 = share[:, None], rate[:, None], bend[:, None]
-        place, speed, push = (controls.drives[:, :, k].copy() for k in range(3))
-        away = place - self._held
+        position, speed, push = (controls.drives[:, :, k].copy() for k in range(3))
+        away = position - self._held
         controls.drives[:, :, 0] = self._held + b * away
         controls.drives[:, :, 1] = b1 * away + b * speed
         controls.drives[:, :, 2] = b2 * away + 2.0 * b1 * speed + b * push

@@ -202,9 +202,9 @@ def _ride(car: Car, formulas: RideFormulas, speed: float) -> list[Finding]:
         (mode for name, mode in modes.items() if name.startswith("wheel hop")),
         key=lambda mode: mode.frequency_hz,
     )
-    for key, label, place in (("lowest_hop", "lowest hop", 0), ("highest_hop", "highest hop", -1)):
-        if len(hops) > 1 or (hops and place == 0):
-            found.extend(_mode(key, label, hops[place], formulas.hop[place]))
+    for key, label, index in (("lowest_hop", "lowest hop", 0), ("highest_hop", "highest hop", -1)):
+        if len(hops) > 1 or (hops and index == 0):
+            found.extend(_mode(key, label, hops[index], formulas.hop[index]))
     return found
 
 

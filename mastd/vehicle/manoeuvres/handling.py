@@ -134,9 +134,9 @@ def sine_steer(
 def rack_problems(model: Model, first: int, rack: float, shares: FloatArray) -> list[str]:
     """Return a line for each drive that does not travel as far as ``rack`` (m) of the first one asks."""
     problems = []
-    for place, (drive, share) in enumerate(zip(model.drives, shares, strict=True)):
+    for index, (drive, share) in enumerate(zip(model.drives, shares, strict=True)):
         if not abs(rack * share) <= drive.limit:
-            asked = "" if place == first else f" asks for {rack * share * 1e3:g} mm, which"
+            asked = "" if index == first else f" asks for {rack * share * 1e3:g} mm, which"
             problems.append(
                 f"--rack: {rack * 1e3:g} mm{asked} is beyond the travel of {drive.name}, "
                 f"±{drive.limit * 1e3:g} mm"

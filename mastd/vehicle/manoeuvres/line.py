@@ -205,8 +205,8 @@ def braking(
     first = int(np.searchsorted(trace.time, begin - 1e-9))
     speed = np.hypot(trace.chassis[:, VELOCITY][:, 0], trace.chassis[:, VELOCITY][:, 1])
     initial = float(speed[first])
-    places = trace.chassis[:, POSITION]
-    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(places[:, :2], axis=0).T))])
+    positions = trace.chassis[:, POSITION]
+    way = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(positions[:, :2], axis=0).T))])
     more = asked / initial if scaled else 1.0
     stood = standstill(trace, first)
     note, distance, lasting, crept = "", math.nan, math.nan, math.nan
@@ -229,7 +229,7 @@ def braking(
         Finding("mean_deceleration_ms2", "deceleration", _developed(speed, way, initial), "m/s2", 1.0, 3),
         Finding("locked_share", "locked", float(np.max(locked)), "of the time, the wheel that most was"),
         Finding("yaw_change_rad", "yaw", _yaw_change(trace, first), "deg", _DEGREES, 2),
-        Finding("sideways_m", "sideways", float(places[end, 1] - places[first, 1]), "m", 1.0, 3),
+        Finding("sideways_m", "sideways", float(positions[end, 1] - positions[first, 1]), "m", 1.0, 3),
         Finding("creep_m", "creep", crept, "mm after standstill", 1e3, 4),
     )
 

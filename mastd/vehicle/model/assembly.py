@@ -97,20 +97,20 @@ def moved(model: Model, unit: Unit, shifts: FloatArray, turns: FloatArray) -> Mo
     The turns are about the centres of mass.
     Springs keep their preload: free length and stops move with the length in the design position.
     """
-    places = {
+    locations = {
         body: (model.bodies[body].centre, shift, _rotation(turn))
         for body, shift, turn in zip(unit.bodies, shifts, turns, strict=True)
     }
 
     def point(body: int, old: FloatArray) -> FloatArray:
-        if body not in places:
+        if body not in locations:
             return old
-        centre, shift, rotation = places[body]
+        centre, shift, rotation = locations[body]
         new: FloatArray = centre + shift + rotation @ (old - centre)
         return new
 
     def axis(body: int, old: FloatArray) -> FloatArray:
-        return places[body][2] @ old if body in places else old
+        return locations[body][2] @ old if body in locations else old
 
     def body(index: int, old: Body) -> Body:
         rotation = axis(index, np.eye(3))

@@ -43,9 +43,9 @@ Place = tuple[str | int, ...]
 class ModelError(SettingsError):
     """A vehicle whose joints do not close or do not let it move; ``places``: where in the settings, what."""
 
-    def __init__(self, name: str, places: Sequence[Problem]) -> None:
-        super().__init__([f"{name}: {dotted(place)}: {what}" for place, what in places])
-        self.places = list(places)
+    def __init__(self, name: str, locations: Sequence[Problem]) -> None:
+        super().__init__([f"{name}: {dotted(location)}: {what}" for location, what in locations])
+        self.places = list(locations)
 
 
 @dataclass
@@ -65,16 +65,16 @@ class _Parts:
     primitive_places: list[Place] = field(default_factory=list)
     """Where the joint of each primitive stands."""
 
-    def add_body(self, body: Body, place: Place) -> int:
+    def add_body(self, body: Body, location: Place) -> int:
         """Add a body; return its index."""
         self.bodies.append(body)
-        self.body_places.append(place)
+        self.body_places.append(location)
         return len(self.bodies) - 1
 
-    def add_joint(self, primitives: list[Primitive], place: Place) -> None:
+    def add_joint(self, primitives: list[Primitive], location: Place) -> None:
         """Add the primitives of a joint."""
         self.primitives += primitives
-        self.primitive_places += [place] * len(primitives)
+        self.primitive_places += [location] * len(primitives)
 
     def place(self, finding: Finding) -> Place:
         """Return where a finding belongs: its first joint, else its first body."""
@@ -172,12 +172,12 @@ def _spread(offset: FloatArray) -> FloatArray:
 
 def _add_axle(parts: _Parts, number: int, axle: CustomAxle, tyre: AxleTyre) -> None:
     start = parts.counts()
-    place: Place = ("axles", number)
+    location: Place = ("axles", number)
     known = {CHASSIS: 0}
     if axle.rack is not None:
-        known[RACK] = _add_rack(parts, f"{axle.name} {RACK}", axle.rack, place)
+        known[RACK] = _add_rack(parts, f"{axle.name} {RACK}", axle.rack, location)
     if axle.subframe is not None:
-        known |= _add_group(parts, axle.name, axle.subframe, (*place, "subframe"))
+        known |= _add_group(parts, axle.name, axle.subframe, (*location, "subframe"))
     own = parts.since(start)
     corners = tuple(_add_corner(parts, number, axle, side, known, tyre) for side in axle.sides)
     bar = -1
@@ -188,22 +188,22 @@ def _add_axle(parts: _Parts, number: int, axle: CustomAxle, tyre: AxleTyre) -> N
     parts.axles.append(Axle(axle.name, *own, bar=bar, corners=indices))
 
 
-def _add_rack(parts: _Parts, name: str, rack: RackSettings, place: Place) -> int:
+def _add_rack(parts: _Parts, name: str, rack: RackSettings, location: Place) -> int:
     """Add a rack: a slide on the chassis along y, whose last row the drive moves."""
     body = _body(name, rack, Side({}))
-    index = parts.add_body(body, (*place, RACK))
+    index = parts.add_body(body, (*location, RACK))
     left = np.array([0.0, 1.0, 0.0])
     ends = Ends(f"{name} guide", 0, index, (body.centre, body.centre), (left, left))
-    parts.add_joint(prismatic(ends, drive=len(parts.drives)), (*place, RACK))
+    parts.add_joint(prismatic(ends, drive=len(parts.drives)), (*location, RACK))
     parts.drives.append(Drive(name, rack.travel_per_turn or 0.0, rack.limit))
     return index
 
 
-def _add_group(parts: _Parts, name: str, group: GroupSettings, place: Place) -> dict[str, int]:
+def _add_group(parts: _Parts, name: str, group: GroupSettings, location: Place) -> dict[str, int]:
     """Add bodies that are not mirrored, with their joints and springs; return their indices by name."""
     side = Side(group.hardpoints)
-    own = _add_bodies(parts, name, group.bodies, side, place)
-    _add_connections(parts, name, group, side, {CHASSIS: 0} | own, place)
+    own = _add_bodies(parts, name, group.bodies, side, location)
+    _add_connections(parts, name, group, side, {CHASSIS: 0} | own, location)
     return own
 
 
@@ -218,10 +218,10 @@ def _add_corner(
     """Add one side of an axle; return the corner's index and its bodies' indices by name."""
     start = parts.counts()
     name = f"{axle.name} {which}"
-    place: Place = ("axles", number)
+    location: Place = ("axles", number)
     side = Side(axle.hardpoints.all(), which == "right")
-    own = _add_bodies(parts, name, axle.bodies, side, place)
-    _add_connections(parts, name, axle, side, axle_bodies | own, place)
+    own = _add_bodies(parts, name, axle.bodies, side, location)
+    _add_connections(parts, name, axle, side, axle_bodies | own, location)
     carrier = own[axle.carrier]
     brake = 0.0 if axle.brakes is None else axle.brakes.torque
     wheel = _wheel(wheel_name(number, which), carrier, axle.wheel, tyre.on(which), side, brake)
@@ -233,12 +233,12 @@ def _add_corner(
 
 
 def _add_bodies(
-    parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, place: Place
+    parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, location: Place
 ) -> dict[str, int]:
     return {
         key: parts.add_body(
             _body(name if _words(key) == name else f"{name} {_words(key)}", settings, side),
-            (*place, "bodies", key),
+            (*location, "bodies", key),
         )
         for key, settings in bodies.items()
     }
@@ -250,12 +250,12 @@ def _add_connections(
     owner: CustomAxle | GroupSettings,
     side: Side,
     known: dict[str, int],
-    place: Place,
+    location: Place,
 ) -> None:
     for key, joint in owner.joints.items():
         bodies = known[joint.bodies[0]], known[joint.bodies[1]]
         primitives = primitives_of(joint, f"{name} {_words(key)}", bodies, side)
-        parts.add_joint(primitives, (*place, "joints", key))
+        parts.add_joint(primitives, (*location, "joints", key))
     for key, spring in owner.springs.items():
         bodies = known[spring.bodies[0]], known[spring.bodies[1]]
         points = side.point(spring.points[0]), side.point(spring.points[1])

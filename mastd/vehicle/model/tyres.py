@@ -44,8 +44,8 @@ def tyres_of(settings: VehicleSettings) -> tuple[list[AxleTyre], Sequence[Proble
             if tyre.magic_formula not in read:
                 read[tyre.magic_formula] = read_tir(tyre.magic_formula)
         except FormatError as error:
-            place = ("axles", k, "tyre", "magic_formula")
-            problems += [(place, line) for line in str(error).splitlines()]
+            location = ("axles", k, "tyre", "magic_formula")
+            problems += [(location, line) for line in str(error).splitlines()]
             continue
         properties = read[tyre.magic_formula]
         tyres.append(AxleTyre(_magic(tyre, properties), properties.side))

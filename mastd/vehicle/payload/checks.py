@@ -29,9 +29,9 @@ _ALONG = 0
 class DriveError(SettingsError):
     """A vehicle cannot be driven as the settings say; ``places``: where below ``oils``, and what."""
 
-    def __init__(self, name: str, places: Sequence[Problem]) -> None:
-        super().__init__([f"{name}: {dotted(place)}: {what}" for place, what in places])
-        self.places = list(places)
+    def __init__(self, name: str, locations: Sequence[Problem]) -> None:
+        super().__init__([f"{name}: {dotted(location)}: {what}" for location, what in locations])
+        self.places = list(locations)
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def placed(path: Path) -> Iterator[None]:
     try:
         yield
     except DriveError as error:
-        problems = [(("oils", *place), what) for place, what in error.places]
+        problems = [(("oils", *location), what) for location, what in error.places]
         raise refusal(read_text(path), str(path), problems) from error
 
 

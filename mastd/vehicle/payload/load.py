@@ -25,15 +25,15 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     vehicle's file.
     """
     model = model_on_table(payload, table)
-    place = place_on_table(payload, table, model)
+    position = place_on_table(payload, table, model)
     length, width, _ = table.body.size
-    _refuse_beside(payload, table, model, place)
+    _refuse_beside(payload, table, model, position)
     half = (0.5 * length, 0.5 * width)
     held = restrained(payload, model)
     try:
         seat_of(model, payload.seat)  # so that a check, too, refuses one that there is not
         solver = Solver(payload.solver, payload.integrator, payload.jacobian)
-        return VehicleOnTable(model, step, place, half, restrained=held, solver=solver)
+        return VehicleOnTable(model, step, position, half, restrained=held, solver=solver)
     except (GroundError, EquilibriumError, UsageError) as error:
         raise _of_file(payload, error) from error
 
@@ -78,14 +78,14 @@ def place_on_table(payload: VehiclePayload, table: TableSettings, model: Model) 
 
 
 def _refuse_beside(
-    payload: VehiclePayload, table: TableSettings, model: Model, place: tuple[float, float, float]
+    payload: VehiclePayload, table: TableSettings, model: Model, position: tuple[float, float, float]
 ) -> None:
     """Raise GroundError, one line for each wheel whose middle is beside the table."""
     half = 0.5 * np.array(table.body.size[:2])
     sides = (("before", "behind"), ("left of", "right of"))
     lines = []
     for wheel in model.wheels:
-        at = wheel.centre[:2] + place[:2]
+        at = wheel.centre[:2] + position[:2]
         beside = [
             f"{1e3 * (abs(at[axis]) - half[axis]):.0f} mm {sides[axis][0 if at[axis] > 0.0 else 1]} it"
             for axis in range(2)

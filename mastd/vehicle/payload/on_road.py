@@ -170,11 +170,11 @@ class VehicleOnRoad:
         watch.fade(away or ending, FADE_OUT if away else (END_FADE if ending else FADE_IN))
         if watch.stopped:
             return
-        place = self._steps % self._sample
-        if place == 0:
+        index = self._steps % self._sample
+        if index == 0:
             self._look()
-        self.inputs[:] = self._shown[place]
-        self._now[0] = self._rows[place]
+        self.inputs[:] = self._shown[index]
+        self._now[0] = self._rows[index]
         self._now[0, self._columns.drive_torque] += self._prescribed.torques
         self._take_step()
         status = judge(

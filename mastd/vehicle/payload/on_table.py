@@ -157,7 +157,7 @@ class VehicleOnTable:
         self,
         model: Model,
         step: float,
-        place: tuple[float, float, float],
+        position: tuple[float, float, float],
         top: tuple[float, float],
         *,
         restrained: bool = True,
@@ -165,13 +165,13 @@ class VehicleOnTable:
     ) -> None:
         """Put the vehicle on its springs, its brakes on; it stays there until ``follow``.
 
-        ``step``: period of the loop, s. ``place``: of the vehicle's origin in P, on the table's top, m.
+        ``step``: period of the loop, s. ``position``: of the vehicle's origin in P, on the table's top, m.
         ``top``: half length and half width of the table about C, m. ``restrained``: the vehicle's tie-downs
         and chocks are on. ``solver``: how its equations are solved. Raises EquilibriumError for a vehicle
         that does not stand, GroundError for one with wheels beside the table, UsageError for restraints that
         are too stiff for the step.
         """
-        level = Ground.plane(np.zeros(3), np.eye(3)).with_extent(*top, (-place[0], -place[1]))
+        level = Ground.plane(np.zeros(3), np.eye(3)).with_extent(*top, (-position[0], -position[1]))
         simulation = Simulation(model, step=step, ground=level, restrained=restrained, solver=solver)
         simulation.start(0.0)
         row = simulation.system.inputs.row()
@@ -195,7 +195,7 @@ class VehicleOnTable:
         self._report = np.zeros(REPORT_SIZE)
         self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
-        self._table[PLACE : PLACE + 3] = place
+        self._table[PLACE : PLACE + 3] = position
         self._table[STEP] = step
         self._scratch = np.zeros(SCRATCH)
         self._take_step = simulation.bind(

@@ -26,10 +26,10 @@ def as_one_body(payload: VehiclePayload, table: TableSettings) -> Carried:
     return one_body(model, settled, place_on_table(payload, table, model))
 
 
-def one_body(model: Model, state: State, place: tuple[float, float, float]) -> Carried:
+def one_body(model: Model, state: State, mount_position: tuple[float, float, float]) -> Carried:
     """Return all bodies of a vehicle as one, its wheels braked, so that they turn with their carriers.
 
-    ``state``: as settled on level ground; ``place``: of the vehicle's origin in P, m.
+    ``state``: as settled on level ground; ``mount_position``: of the vehicle's origin in P, m.
     """
     turns = rotation_matrix(state.attitude)
     masses = np.array([body.mass for body in model.bodies])
@@ -41,4 +41,4 @@ def one_body(model: Model, state: State, place: tuple[float, float, float]) -> C
     for wheel in model.wheels:
         axis = turns[wheel.carrier] @ wheel.axis
         inertia += wheel.axial_inertia * np.outer(axis, axis)
-    return Carried(mass, np.asarray(centre + np.array(place)), inertia)
+    return Carried(mass, np.asarray(centre + np.array(mount_position)), inertia)

@@ -27,14 +27,14 @@ _TURNING, _TURNING_UP = ANGULAR_VELOCITY.start, ANGULAR_ACCELERATION.start
 
 
 @fused_kernel
-def feel(row: FloatArray, place: FloatArray, gravity: float, felt: FloatArray) -> None:
-    """Write what is felt at ``place`` (3, m from the chassis' centre of mass) into ``felt`` (9).
+def feel(row: FloatArray, position: FloatArray, gravity: float, felt: FloatArray) -> None:
+    """Write what is felt at ``position`` (3, m from the chassis' centre of mass) into ``felt`` (9).
 
     ``row``: a step's signals, see ``mastd.vehicle.solver.recording.TraceLayout``; ``gravity``: m/s²,
     positive. Felt, in chassis axes: 0…2 specific force in m/s², +g upwards at rest; 3…5 angular velocity in
     rad/s; 6…8 angular acceleration in rad/s².
     """
-    x, y, z = place[0], place[1], place[2]
+    x, y, z = position[0], position[1], position[2]
     wx, wy, wz = row[_TURNING], row[_TURNING + 1], row[_TURNING + 2]
     ux, uy, uz = row[_TURNING_UP], row[_TURNING_UP + 1], row[_TURNING_UP + 2]
     roll, pitch = row[_ANGLES], row[_ANGLES + 1]

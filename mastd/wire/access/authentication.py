@@ -119,15 +119,15 @@ class Authentication:
         self._zap.bind(_ZAP)
         poller.register(self._zap, zmq.POLLIN)
 
-    def protect(self, socket: _Socket, place: str) -> None:
-        """Let only known keys in; to be called before the socket is bound to ``place``."""
+    def protect(self, socket: _Socket, endpoint: str) -> None:
+        """Let only known keys in; to be called before the socket is bound to ``endpoint``."""
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, self._secret)
         socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
         socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
         monitor = socket.get_monitor_socket(_EVENTS)
         monitor.linger = 0
-        self._monitors[socket] = monitor, place
+        self._monitors[socket] = monitor, endpoint
         self._poller.register(monitor, zmq.POLLIN)
 
     def release(self, socket: _Socket) -> None:
@@ -143,21 +143,21 @@ class Authentication:
                 self._answer(self._zap.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
                 break
-        for monitor, place in self._monitors.values():
-            self._read(monitor, place)
+        for monitor, endpoint in self._monitors.values():
+            self._read(monitor, endpoint)
         gone = self._admitted - self._keys.identities().keys()
         if gone:
             self._admitted -= gone
             self.revocations += 1
 
-    def identity(self, frame: zmq.Frame, place: str) -> PeerIdentity | None:
+    def identity(self, frame: zmq.Frame, endpoint: str) -> PeerIdentity | None:
         """Return whose key the connection of a message has; None, counted, if it has been revoked since."""
         key = str(frame.get("User-Id")).encode()
         identity = self._keys.identities().get(key)
         if identity is None:
             self._counters.revoked += 1
             name = self._keys.revoked().get(key, "")
-            self._report(Unheard(Cause.REVOKED_MESSAGE, place, str(frame.get("Peer-Address")), name))
+            self._report(Unheard(Cause.REVOKED_MESSAGE, endpoint, str(frame.get("Peer-Address")), name))
         return identity
 
     def _answer(self, parts: list[bytes]) -> None:
@@ -184,7 +184,7 @@ class Authentication:
             self._counters.revoked += 1
             self._report(Unheard(Cause.REVOKED_KEY, "", peer, name))
 
-    def _read(self, monitor: _Socket, place: str) -> None:
+    def _read(self, monitor: _Socket, endpoint: str) -> None:
         with contextlib.suppress(zmq.Again):
             for _ in range(MAX_QUESTIONS):
                 event = recv_monitor_message(monitor, zmq.NOBLOCK)
@@ -192,4 +192,4 @@ class Authentication:
                 if event["event"] == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
                     cause = _PROTOCOL_CAUSES.get(int(event["value"]), Cause.NOT_UNDERSTOOD)
                 self._counters.unauthenticated += 1
-                self._report(Unheard(cause, place))
+                self._report(Unheard(cause, endpoint))

@@ -137,10 +137,10 @@ class KeyRing:
         self._prepare()
         with self._writing():
             for path in found:
-                places = (
+                candidates = (
                     self.directory / _REVOKED / f"{name}{_AND_NUMBER}{k}.key" for k in itertools.count(1)
                 )
-                os.replace(path, next(place for place in places if not place.exists()))
+                os.replace(path, next(candidate for candidate in candidates if not candidate.exists()))
             (self.directory / _PRIVATE / f"{name}.key_secret").unlink(missing_ok=True)
 
     def _grave(self, name: str) -> Path:

@@ -73,9 +73,9 @@ def private_directory() -> Path:
     base = os.environ.get("RUNTIME_DIRECTORY") or os.environ.get("XDG_RUNTIME_DIR")
     if base is not None and not os.access(base.split(":")[0], os.W_OK):
         base = None
-    place = Path(base.split(":")[0] if base else tempfile.gettempdir())
-    _remove_left_behind(place)
-    return Path(tempfile.mkdtemp(prefix=f"mastd-{os.getpid()}-", dir=place))
+    directory = Path(base.split(":")[0] if base else tempfile.gettempdir())
+    _remove_left_behind(directory)
+    return Path(tempfile.mkdtemp(prefix=f"mastd-{os.getpid()}-", dir=directory))
 
 
 def process_lives(process_id: int) -> bool:
@@ -89,10 +89,10 @@ def process_lives(process_id: int) -> bool:
     return True
 
 
-def _remove_left_behind(place: Path) -> None:
+def _remove_left_behind(directory: Path) -> None:
     """Remove the private directories of this user whose processes have died."""
     try:
-        found = [(path, match) for path in place.iterdir() if (match := _PRIVATE.fullmatch(path.name))]
+        found = [(path, match) for path in directory.iterdir() if (match := _PRIVATE.fullmatch(path.name))]
     except OSError:
         return
     for path, match in found:

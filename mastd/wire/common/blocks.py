@@ -154,9 +154,9 @@ class NewestValueBlock:
 
     def set_text(self, name: str, text: str) -> None:
         """Put a text into a field, cut to its size."""
-        place = self.layout.slices[name]
-        size = 8 * (place.stop - place.start)
-        self.values.data.cast("B")[8 * place.start : 8 * place.stop] = text.encode()[:size].ljust(size, b"\0")
+        part = self.layout.slices[name]
+        size = 8 * (part.stop - part.start)
+        self.values.data.cast("B")[8 * part.start : 8 * part.stop] = text.encode()[:size].ljust(size, b"\0")
 
     def publish(self) -> None:
         """Show ``values`` to the readers."""
@@ -169,9 +169,9 @@ class NewestValueBlock:
         """Tell, without taking it, whether there is a value that has not been read yet."""
         return self._versions[0] != self._seen
 
-    def peek(self, place: int) -> float:
+    def peek(self, index: int) -> float:
         """Return one number as it is just now, without taking the rest."""
-        return self._numbers[1 + place]
+        return self._numbers[1 + index]
 
     def read(self) -> bool:
         """Take the newest whole value; return False and keep the last one if the writer never paused."""

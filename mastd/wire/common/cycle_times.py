@@ -41,8 +41,8 @@ class CycleTimes:
         self._missed = float(missed[-1])
         size = len(self._rows)
         rows = np.column_stack((late + skipped * self._period, compute))[-size:]
-        places = np.arange(self._count, self._count + len(rows)) % size
-        self._rows[places] = rows
+        indices = np.arange(self._count, self._count + len(rows)) % size
+        self._rows[indices] = rows
         self._count += len(rows)
 
     def summary(self) -> dict[str, Any] | None:

@@ -116,10 +116,10 @@ def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] 
     values = status.field("vehicle_numbers")
     for (channel, _, _), value in zip(vehicle_channels(status), values, strict=False):
         *groups, last = channel.removeprefix("vehicle.").split(".")
-        place = found
+        branch = found
         for group in groups:
-            place = place.setdefault(group, {})
-        place[last] = finite(float(value))
+            branch = branch.setdefault(group, {})
+        branch[last] = finite(float(value))
     return found
 
 

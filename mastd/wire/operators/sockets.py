@@ -168,12 +168,12 @@ class OperatorSockets:
 
     def subscribed(self) -> bool:
         """Return whether anybody reads telemetry."""
-        for place, teller in self._tellers.items():
+        for endpoint, teller in self._tellers.items():
             with contextlib.suppress(zmq.Again):
                 for _ in range(MAX_NOTICES):
                     # The socket tells the first subscription to a topic, and the end of the last one.
                     change = {b"\1": 1, b"\0": -1}.get(teller.recv(zmq.NOBLOCK)[:1], 0)
-                    self._subscriptions[place] = self._subscriptions.get(place, 0) + change
+                    self._subscriptions[endpoint] = self._subscriptions.get(endpoint, 0) + change
         return any(count > 0 for count in self._subscriptions.values())
 
     def tell(self, data: bytes) -> None:

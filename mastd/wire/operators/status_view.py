@@ -60,7 +60,7 @@ class StatusView:
         spare = self.terms.spare
         vehicle = list(vehicle_channels(self.ports.loop.status))[:spare]
         unused = (
-            (f"spare.{place}", "1", "has a meaning while a vehicle is simulated that has so many numbers")
-            for place in range(len(vehicle) + 1, spare + 1)
+            (f"spare.{index}", "1", "has a meaning while a vehicle is simulated that has so many numbers")
+            for index in range(len(vehicle) + 1, spare + 1)
         )
         return [*self.terms.description.get("channels", ()), *vehicle, *unused]

@@ -88,7 +88,7 @@ class Subscriptions:
             return False
         self._label = label
         self._of_vehicle = {
-            name: (self._first + place, unit)
-            for place, (name, unit, _) in enumerate(vehicle_channels(status)[: self._spare])
+            name: (self._first + index, unit)
+            for index, (name, unit, _) in enumerate(vehicle_channels(status)[: self._spare])
         }
         return True
