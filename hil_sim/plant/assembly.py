@@ -221,13 +221,13 @@ def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> N
     payload = truth.payload
     if payload is not None:
         centre = np.array(payload.centre_of_gravity)
-        share = payload.sprung.share if payload.sprung is not None else 0.0
-        rigid = payload.mass * (1.0 - share)
+        ratio = payload.sprung.share if payload.sprung is not None else 0.0
+        rigid = payload.mass * (1.0 - ratio)
         mass += rigid
         moment = moment + rigid * centre
         inertia = inertia + _about_c(rigid, centre, np.array(payload.inertia))
         if payload.sprung is not None:
-            sprung = payload.mass * share
+            sprung = payload.mass * ratio
             omega = 2.0 * math.pi * payload.sprung.frequency
             parameters[BODY.sprung_mass] = sprung
             parameters[BODY.sprung_position : BODY.sprung_position + 3] = centre
@@ -330,8 +330,8 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
         row[NOMINAL.stiffness] = table.actuator.bulk_modulus * (area_1 + area_2) / middle
         row[NOMINAL.leak_speed] = table.actuator.leakage / (0.5 * (area_1 + area_2)) ** 2
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
-        share = height / actuator.neutral_length
-        row[NOMINAL.descent] = share if share > 0.1 else 0.0
+        ratio = height / actuator.neutral_length
+        row[NOMINAL.descent] = ratio if ratio > 0.1 else 0.0
 
 
 def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, tick: float) -> None:

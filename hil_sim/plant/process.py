@@ -117,8 +117,8 @@ class PlantServer:
             self._publish()
             deadline_ns += periods * period_ns
 
-    def _waiting_commands(self, most: int) -> list[Command]:
-        """Take all waiting messages; return the newest valid commands among them, at most ``most``, in order.
+    def _waiting_commands(self, maximum: int) -> list[Command]:
+        """Take all waiting messages; return the newest valid commands, at most ``maximum``, in order.
 
         After a stall of this process a daemon that went on has left one command for each period of the gap:
         a real drive would have had each of them in time, so each gets its period.
@@ -132,7 +132,7 @@ class PlantServer:
                 command = Command(self._terms.command_layout)
                 command.copy_from(self._arrived)
                 commands.append(command)
-        return commands[-most:]
+        return commands[-maximum:]
 
     def _advance(self, command: Command | None, periods: int) -> None:
         self._plant.advance(command, periods * self._terms.period_ns)

@@ -258,11 +258,11 @@ def _set_valves(plant: PlantArrays) -> None:
             available += -load if speed > 0.0 else load
         # A twentieth of the full pressure is the least the law counts on: beyond it the valve is open anyway.
         available = max(available, 0.05 * at_rest)
-        share = abs(speed) / (nominal[i, NOMINAL.gain] * math.sqrt(available))
-        saturation = nominal[i, NOMINAL.saturation] * share
+        ratio = abs(speed) / (nominal[i, NOMINAL.gain] * math.sqrt(available))
+        saturation = nominal[i, NOMINAL.saturation] * ratio
         opening = 1.0
         if saturation < 1.0:
-            opening = min(share / math.sqrt(1.0 - saturation * saturation), 1.0)
+            opening = min(ratio / math.sqrt(1.0 - saturation * saturation), 1.0)
         if speed > 0.0:
             # Without supply pressure an open port would let the oil that carries the table out.
             opening *= min(max((supply - pressure_1) / CHECK_PRESSURE, 0.0), 1.0)

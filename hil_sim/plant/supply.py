@@ -32,9 +32,9 @@ def stored_pressure(oil: float, parameters: FloatArray) -> float:
 
 
 @fused_kernel
-def _follow(value: float, target: float, share: float) -> float:
+def _follow(value: float, target: float, ratio: float) -> float:
     """Return ``value`` moved towards ``target``; a flow below 1e-12 m³/s is none (no denormal numbers)."""
-    new = value + share * (target - value)
+    new = value + ratio * (target - value)
     return new if abs(new) > 1.0e-12 else 0.0
 
 
@@ -57,8 +57,8 @@ def run_supply(plant: PlantArrays, tick: float) -> None:
         supply[SUPPLY_STATE.set_pressure] = target
 
     # A pressure-compensated pump: full flow until the set pressure is near, then less and less.
-    share = (supply[SUPPLY_STATE.set_pressure] - pressure) / parameters[SUPPLY.pump_droop]
-    wanted = min(max(share, 0.0), 1.0) * parameters[SUPPLY.pump_flow] * supply[SUPPLY_STATE.pump_health]
+    ratio = (supply[SUPPLY_STATE.set_pressure] - pressure) / parameters[SUPPLY.pump_droop]
+    wanted = min(max(ratio, 0.0), 1.0) * parameters[SUPPLY.pump_flow] * supply[SUPPLY_STATE.pump_health]
     supply[SUPPLY_STATE.pump_delivery] = _follow(
         supply[SUPPLY_STATE.pump_delivery], wanted, min(tick / parameters[SUPPLY.pump_time], 1.0)
     )

@@ -148,10 +148,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.rigs.channels import SIGNALS
 
     with ExitStack() as stack:
-        hands, done, tell = _hands(arguments, stack)
+        hands, done, report = _hands(arguments, stack)
 
         def law(rig: RigClient) -> Driving:
-            tell(rig)
+            report(rig)
             names = channels_of(rig, CHANNELS.__contains__, ", ".join(CHANNELS))
             return Driving(hands, names, rig.period)
 

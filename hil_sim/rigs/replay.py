@@ -89,11 +89,11 @@ def recorded(record: Path, rig: str) -> tuple[FloatArray, dict[str, FloatArray]]
     run = open_run(record, lambda name: name == "profile_time" or name.startswith("rig."))
     played = np.flatnonzero(np.isfinite(run.columns["profile_time"]))
     head = f"rig.{rig}."
-    told = ("present", "delay")
+    reported = ("present", "delay")
     columns = {
         name.removeprefix(head): values[played]
         for name, values in run.columns.items()
-        if name.startswith(head) and name.removeprefix(head) not in told
+        if name.startswith(head) and name.removeprefix(head) not in reported
     }
     if not columns:
         rigs = sorted({name.split(".")[1] for name in run.columns if name.startswith("rig.")})

@@ -61,6 +61,6 @@ def cue_text(document: dict[str, Any]) -> str:
         unit, factor, unit_of_position = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")
         row = "".join(f"{values[key]:12.4f}" for key in ("asked_rms", "missed_rms", "against"))
         lines.append(f"{name:<6}{row}  {unit:<6}{factor * values['largest']:9.2f} {unit_of_position}")
-    word = "exceeds a limit" if document["failed"] else "warning"
-    lines.extend(f"{word}: {text}" for text in document["conditions"])
+    phrase = "exceeds a limit" if document["failed"] else "warning"
+    lines.extend(f"{phrase}: {text}" for text in document["conditions"])
     return "\n".join(lines)

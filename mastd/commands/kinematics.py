@@ -165,7 +165,7 @@ def _length_columns(actuators: int) -> tuple[str, ...]:
 
 
 def _rows(
-    arguments: argparse.Namespace, columns: tuple[str, ...], dimensions: list[str], least: int
+    arguments: argparse.Namespace, columns: tuple[str, ...], dimensions: list[str], minimum: int
 ) -> FloatArray:
     """Return the rows of the file, or the one row of the command line, in SI."""
     import numpy as np
@@ -178,7 +178,7 @@ def _rows(
         if texts:
             raise UsageError("give quantities or --in FILE.csv, not both")
         return read_columns(arguments.source, columns)
-    if not max(least, 1) <= len(texts) <= len(columns):
+    if not max(minimum, 1) <= len(texts) <= len(columns):
         names = POSE_NAMES if columns == POSE_COLUMNS else columns
         wanted = f"{len(columns)} quantities expected ({' '.join(names)})"
         raise UsageError(f"{len(texts)} quantities given, {wanted}, or --in FILE.csv")

@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress(lambda done: f"latency: {done:.0%} of {seconds:g} s", shown=shown) as progress:
         measured = survey(settings, rate, seconds, arguments.load, progress)
     machine = read_machine()
-    said, advice = sentences(measured, tolerances), advise(measured, machine)
+    lines, advice = sentences(measured, tolerances), advise(measured, machine)
     if not arguments.json:
-        print(page(measured, machine, said, advice))
+        print(page(measured, machine, lines, advice))
         return 0
     kinds = [measured.ordinary, *([measured.real_time] if measured.real_time else [])]
     document = {
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             wanted.value: highest_rate(measured, tolerances, wanted)
             for wanted in (Verdict.REAL, Verdict.TOLERATED, Verdict.SIMULATED)
         },
-        "judgement": said,
+        "judgement": lines,
         "advice": [{"what": item.what, "why": item.why, "how": item.how} for item in advice],
         "wake_ups": [kind.as_json() for kind in kinds],
         "stalls": measured.stalls.as_json(),

@@ -43,4 +43,4 @@ class Progress:
 
 def riding(*, shown: bool) -> Progress:
     """Return the line of a vehicle that is taken through a motion, told its share 0…1."""
-    return Progress(lambda share: f"check: the vehicle on the table, {share:.0%}", shown=shown)
+    return Progress(lambda ratio: f"check: the vehicle on the table, {ratio:.0%}", shown=shown)

@@ -137,13 +137,13 @@ def _more(figures: Mapping[str, float | None]) -> str:
     """Return what only accelerations have: response spectrum, flatness, distortion, as far as known."""
     from mastd.record.acceleration import is_lower_bound
 
-    words = ""
+    text = ""
     outside, flat, distortion = figures["spectrum_outside_share"], figures["flatness_hz"], figures["thd"]
     if outside is not None:
-        words += f", RRS outside TRS {1e2 * outside:.1f} %"
+        text += f", RRS outside TRS {1e2 * outside:.1f} %"
     if flat is not None:
-        words += f", ±1.5 dB to {'≥ ' if is_lower_bound(figures, 'flatness_hz') else ''}{flat:.3g} Hz"
-    return words + ("" if distortion is None else f", distortion {1e2 * distortion:.2f} %")
+        text += f", ±1.5 dB to {'≥ ' if is_lower_bound(figures, 'flatness_hz') else ''}{flat:.3g} Hz"
+    return text + ("" if distortion is None else f", distortion {1e2 * distortion:.2f} %")
 
 
 def summary(result: Mapping[str, object]) -> str:

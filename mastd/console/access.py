@@ -32,9 +32,9 @@ class Tokens:
 
     def role(self, given: str) -> str:
         """Return the role that a token opens, empty for none; always takes the same time."""
-        word = given.encode()
-        operator = hmac.compare_digest(word, self.operator.encode())
-        observer = hmac.compare_digest(word, self.observer.encode())
+        given_bytes = given.encode()
+        operator = hmac.compare_digest(given_bytes, self.operator.encode())
+        observer = hmac.compare_digest(given_bytes, self.observer.encode())
         return "operator" if operator else "observer" if observer else ""
 
 

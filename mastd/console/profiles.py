@@ -135,10 +135,10 @@ def verdict(document: dict[str, Any]) -> str:
     if cue is not None and cue["failed"]:
         lines.append("cue: check failed; see `mastd check` on a terminal")
     lines += [f"warning: {warning}" for warning in document["warnings"]]
-    word = "check OK" if document["ok"] else "check failed"
+    text = "check OK" if document["ok"] else "check failed"
     scale = document["scale"]
     more = "" if scale is None else f"; max. span {int(100.0 * scale)} %"
-    lines.append(f"{word}; {_seconds(document['duration_s'])}{more}")
+    lines.append(f"{text}; {_seconds(document['duration_s'])}{more}")
     return "\n".join(lines)
 
 

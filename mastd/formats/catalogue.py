@@ -127,9 +127,9 @@ def _chosen(measurement: Measurement, path: Path, channel: str | None) -> tuple[
     raise FormatError(f"{path}: no channel {channel!r}, available: {names}; numbers 1 to {len(found)}")
 
 
-def _some(names: Sequence[str], most: int = 12) -> str:
-    more = f", … ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more
+def _some(names: Sequence[str], maximum: int = 12) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > maximum else ""
+    return ", ".join(repr(name) for name in names[:maximum]) + more
 
 
 def _format(name: str) -> Format:

@@ -99,17 +99,17 @@ def _held(value: float) -> float:
 
 def _extremes(values: FloatArray) -> _Extremes:
     missing = infinite = 0
-    least, most, least_index, most_index = math.inf, -math.inf, 0, 0
+    minimum, maximum, least_index, most_index = math.inf, -math.inf, 0, 0
     for start in range(0, len(values), _BLOCK):
         missing += int(np.isnan(values[start : start + _BLOCK]).sum())
         infinite += int(np.isinf(values[start : start + _BLOCK]).sum())
     for block, indices in _finite_blocks(values):
         low, high = int(block.argmin()), int(block.argmax())
-        if block[low] < least:
-            least, least_index = float(block[low]), int(indices[low])
-        if block[high] > most:
-            most, most_index = float(block[high]), int(indices[high])
-    return _Extremes(missing, infinite, least, least_index, most, most_index)
+        if block[low] < minimum:
+            minimum, least_index = float(block[low]), int(indices[low])
+        if block[high] > maximum:
+            maximum, most_index = float(block[high]), int(indices[high])
+    return _Extremes(missing, infinite, minimum, least_index, maximum, most_index)
 
 
 def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | range]]:
@@ -154,8 +154,8 @@ def duration(series: Series) -> float | None:
 def segment_of(count: int) -> int:
     """Return how many values a segment of the spectrum of ``count`` values has, a power of two."""
     wanted = max(count // _SEGMENTS, 1)
-    least, most = _SEGMENT
-    return min(max(1 << (wanted.bit_length() - 1), least), most)
+    minimum, maximum = _SEGMENT
+    return min(max(1 << (wanted.bit_length() - 1), minimum), maximum)
 
 
 def density(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray] | None:
@@ -183,13 +183,13 @@ def density(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray] | 
     return (frequencies, mean) if np.isfinite(mean).all() else None
 
 
-def envelope(values: FloatArray, most: int) -> IntArray:
-    """Return at most about ``most`` indices (from 0, rising) that include all extremes of ``values``.
+def envelope(values: FloatArray, maximum: int) -> IntArray:
+    """Return at most about ``maximum`` indices (from 0, rising) that include all extremes of ``values``.
 
     The series is cut into stretches, of each of which the least and the largest value are taken, and the
     first that is no finite number, so that a gap is seen.
     """
-    stretch = math.ceil(2 * len(values) / max(most, 2))
+    stretch = math.ceil(2 * len(values) / max(maximum, 2))
     if stretch <= 2:
         return np.arange(len(values))
     picked: list[int] = []

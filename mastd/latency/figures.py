@@ -35,9 +35,9 @@ class WakeUps:
         """The latest one."""
         return float(self.late_s.max())
 
-    def quantile(self, share: float) -> float:
+    def quantile(self, ratio: float) -> float:
         """Return the lateness that this share of the wake-ups does not exceed (nearest rank)."""
-        return float(np.quantile(self.late_s, share, method="inverted_cdf"))
+        return float(np.quantile(self.late_s, ratio, method="inverted_cdf"))
 
     def later_than(self, seconds: float) -> int:
         """Return how many came later than this."""

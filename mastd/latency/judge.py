@@ -58,13 +58,13 @@ def verdict(measurement: Measurement, rate_hz: float, tolerances: Tolerances) ->
     """Return what a rate is good for; for another rate than the measured one, with the same delays."""
     if worst_s(measurement) <= 0.5 / rate_hz:
         return Verdict.REAL
-    in_a_row, share = measurement.best.missed(rate_hz)
+    in_a_row, ratio = measurement.best.missed(rate_hz)
     in_a_row = max(in_a_row, int(measurement.stalls.longest_machine_s * rate_hz))
     for tolerance, found in (
         (tolerances.real, Verdict.TOLERATED),
         (tolerances.simulated, Verdict.SIMULATED),
     ):
-        if in_a_row <= tolerance.missed_in_a_row and share <= tolerance.missed_share:
+        if in_a_row <= tolerance.missed_in_a_row and ratio <= tolerance.missed_share:
             return found
     return Verdict.NONE
 
@@ -83,17 +83,17 @@ def highest_rate(measurement: Measurement, tolerances: Tolerances, *wanted: Verd
 def sentences(measurement: Measurement, tolerances: Tolerances) -> list[str]:
     """Return the judgement, the most important first."""
     rate, stall = measurement.rate_hz, measurement.stalls.longest_machine_s
-    said = [_hold(measurement, tolerances)]
+    sentences = [_hold(measurement, tolerances)]
     if verdict(measurement, rate, tolerances) is not Verdict.REAL:
-        said.append(_other_rates(measurement, tolerances))
-    said += [_quality(worst_s(measurement)), _scheduling(measurement)]
+        sentences.append(_other_rates(measurement, tolerances))
+    sentences += [_quality(worst_s(measurement)), _scheduling(measurement)]
     if stall > 0.25 / rate:
-        said.append(
+        sentences.append(
             f"A busy-waiting thread was stopped for up to {milliseconds(stall)} without another program"
             " in its place: that is the hypervisor, the firmware or an interrupt, and no right inside this"
             " system takes it away."
         )
-    return said + _reservations(measurement)
+    return sentences + _reservations(measurement)
 
 
 def milliseconds(seconds: float) -> str:
@@ -109,10 +109,10 @@ def hertz(rate_hz: float) -> str:
 def _hold(measurement: Measurement, tolerances: Tolerances) -> str:
     best, rate, real = measurement.best, measurement.rate_hz, tolerances.real
     half = 0.5 / rate
-    in_a_row, share = best.missed(rate)
+    in_a_row, ratio = best.missed(rate)
     seen = f"of {best.count} wake-ups the latest was {milliseconds(best.latest_s)} after its deadline"
     lost = f"{best.later_than(half)} were later than half a period ({milliseconds(half)})"
-    lost += f", {100 * share:.2g} % of the periods were missed, up to {in_a_row} in a row"
+    lost += f", {100 * ratio:.2g} % of the periods were missed, up to {in_a_row} in a row"
     passes = f"{real.missed_in_a_row} missed in a row and {100 * real.missed_share:g} % in all"
     stall = milliseconds(measurement.stalls.longest_machine_s)
     match verdict(measurement, rate, tolerances):
@@ -144,18 +144,18 @@ def _other_rates(measurement: Measurement, tolerances: Tolerances) -> str:
 
 
 def _quality(worst: float) -> str:
-    said = f"LinuxCNC, whose loop runs at 1 kHz, calls a worst case of {milliseconds(worst)} "
+    sentences = f"LinuxCNC, whose loop runs at 1 kHz, calls a worst case of {milliseconds(worst)} "
     if worst < VERY_GOOD_S:
-        return said + "very good."
+        return sentences + "very good."
     if worst < USABLE_S:
-        return said + "usable."
+        return sentences + "usable."
     if worst <= WORST_S:
         return (
-            said
+            sentences
             + "usable only with hardware that bridges it: here the drive does, which closes the valve loops"
             " itself and goes on with the last rate."
         )
-    return said + "not acceptable in any configuration."
+    return sentences + "not acceptable in any configuration."
 
 
 def _scheduling(measurement: Measurement) -> str:
@@ -171,19 +171,19 @@ def _scheduling(measurement: Measurement) -> str:
 
 def _reservations(measurement: Measurement) -> list[str]:
     """Return what makes the figures worth less."""
-    said = []
+    sentences = []
     busy = measurement.busy.busy
     if busy is not None and busy > BUSY and not measurement.own_load:
-        said.append(
+        sentences.append(
             f"Other programs used {100 * busy:.0f} % of the processors meanwhile (load average"
             f" {measurement.busy.load_average or 0.0:.1f}): this is what the loop would get beside them, not"
             " what the machine can do alone."
         )
     if measurement.duration_s < LONG_ENOUGH_S or not measurement.own_load:
         how = "under load" if measurement.own_load else "without generated load"
-        said.append(
+        sentences.append(
             f"{measurement.duration_s:g} s {how} are too short to be conclusive: the worst case is rare. "
             "Before a real table is"
             " trusted to this machine, measure for longer: mastd latency --load --duration 10min"
         )
-    return said
+    return sentences

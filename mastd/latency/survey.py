@@ -18,9 +18,9 @@ DMA_LATENCY = "/dev/cpu_dma_latency"
 
 
 def survey(
-    settings: RealtimeSettings, rate_hz: float, seconds: float, load: bool, tell: Callable[[float], None]
+    settings: RealtimeSettings, rate_hz: float, seconds: float, load: bool, report: Callable[[float], None]
 ) -> Measurement:
-    """Measure for ``seconds`` in all; ``tell`` hears the share that is done.
+    """Measure for ``seconds`` in all; ``report`` hears the share that is done.
 
     Rights are asked for as the loop does and given back at the end; a processor that the settings name must
     be there.
@@ -33,15 +33,15 @@ def survey(
     with busy_machine(os.cpu_count() or 1) if load else contextlib.nullcontext():
         if settings.cpu is not None:
             os.sched_setaffinity(0, {settings.cpu})
-        ordinary = wakeup.wake_ups("ordinary", rate_hz, each, lambda done: tell(done / seconds))
+        ordinary = wakeup.wake_ups("ordinary", rate_hz, each, lambda done: report(done / seconds))
         try:
             found = realtime.acquire(settings)
             granted = any(item.name == "SCHED_FIFO" and item.obtained for item in found.items)
             if granted:
                 real_time = wakeup.wake_ups(
-                    "real-time", rate_hz, each, lambda done: tell((each + done) / seconds)
+                    "real-time", rate_hz, each, lambda done: report((each + done) / seconds)
                 )
-            seen = wakeup.stalls(granted, watched, lambda done: tell((2.0 * each + done) / seconds))
+            seen = wakeup.stalls(granted, watched, lambda done: report((2.0 * each + done) / seconds))
         finally:
             realtime.relax()
     busy, stolen = machine.shares(before, machine.processor_times())

@@ -115,7 +115,7 @@ def _facts(machine: Machine) -> list[tuple[str, str]]:
 
 
 def _rows(rows: Iterable[tuple[str, str]]) -> list[str]:
-    return [line for name, words in rows for line in _block(words, f"  {name:{_NAME}}")]
+    return [line for name, text in rows for line in _block(text, f"  {name:{_NAME}}")]
 
 
 def _right(obtained: bool | None, found: str) -> str:

@@ -23,10 +23,10 @@ the time (``sched_rt_runtime_us``)."""
 Tell = Callable[[float], None]
 
 
-def wake_ups(scheduling: str, rate_hz: float, seconds: float, tell: Tell) -> WakeUps:
+def wake_ups(scheduling: str, rate_hz: float, seconds: float, report: Tell) -> WakeUps:
     """Return how late the calling thread wakes at a rate.
 
-    ``tell`` hears now and then for how many seconds it has measured.
+    ``report`` hears now and then for how many seconds it has measured.
     """
     period_ns = round(1e9 / rate_hz)
     late = array("q")
@@ -42,11 +42,11 @@ def wake_ups(scheduling: str, rate_hz: float, seconds: float, tell: Tell) -> Wak
             late.append(clock.late_ns + clock.skipped * period_ns)
             now = clock.wait()
         late.append(clock.late_ns + clock.skipped * period_ns)
-        tell((now - begun) * 1e-9)
+        report((now - begun) * 1e-9)
     return WakeUps(scheduling, rate_hz, np.array(late, dtype=np.float64) * 1e-9)
 
 
-def stalls(real_time: bool, seconds: float, tell: Tell) -> Stalls:
+def stalls(real_time: bool, seconds: float, report: Tell) -> Stalls:
     """Return the gaps of the calling thread while it does nothing but look at the clock."""
     machine: list[float] = []
     preempted: list[float] = []
@@ -56,7 +56,7 @@ def stalls(real_time: bool, seconds: float, tell: Tell) -> Stalls:
     try:
         while watched < seconds * 1e9:
             watched += _spin(round(min(SLICE_S, seconds) * 1e9), machine, preempted)
-            tell(watched * 1e-9)
+            report(watched * 1e-9)
             time.sleep(_REST_S)
     finally:
         if collecting:

@@ -70,18 +70,18 @@ def _row(
     )
 
 
-def _within(share: float | None) -> float | None:
+def _within(ratio: float | None) -> float | None:
     """Return a share that presses a stop as at the end."""
-    return share if share is None or not abs(share) <= BEYOND_END else min(max(share, -1.0), 1.0)
+    return ratio if ratio is None or not abs(ratio) <= BEYOND_END else min(max(ratio, -1.0), 1.0)
 
 
-def _state(share: float | None, lies: bool) -> tuple[str, str]:
+def _state(ratio: float | None, lies: bool) -> tuple[str, str]:
     """Return style and note of a bar; a table that lies on its stops is where it belongs."""
-    if share is None:
+    if ratio is None:
         return QUIET, ""
-    if not abs(share) <= BEYOND_END:
+    if not abs(ratio) <= BEYOND_END:
         return BAD, " BEYOND!"
-    if abs(share) <= NEAR_END:
+    if abs(ratio) <= NEAR_END:
         return "", ""
     return (QUIET, " on stop") if lies else (CARE, " NEAR END")
 

@@ -45,8 +45,8 @@ class Board:
             self._arrived = self._clock()
             was_lost, self._lost = self._lost, ""
         changed = [
-            (text(told, "state"), text(told, "loop"), text(told, "cause", "text"))
-            for told in (before, status)
+            (text(reported, "state"), text(reported, "loop"), text(reported, "cause", "text"))
+            for reported in (before, status)
         ]
         if was_lost:
             self.tell("the daemon answers again", event=True)
@@ -72,9 +72,9 @@ class Board:
         with self._lock:
             return bool(self._lost) or self._clock() - self._arrived > LOST_S
 
-    def tell(self, words: str, good: bool = True, event: bool = False) -> None:
+    def tell(self, text: str, good: bool = True, event: bool = False) -> None:
         """Add a message."""
-        message = Message(time.strftime("%H:%M:%S"), words, good, event)
+        message = Message(time.strftime("%H:%M:%S"), text, good, event)
         with self._lock:
             self._messages.append(message)
             self._told += 1

@@ -62,18 +62,18 @@ def paragraph(text: str, width: int, style: str = "") -> list[Text]:
     return [Text(part, style) for part in _parts(text, max(width, 1))]
 
 
-def _parts(text: str, room: int) -> list[str]:
+def _parts(text: str, space: int) -> list[str]:
     """Cut between words, and within words that are longer than a line."""
     parts, line = [], ""
     for word in text.split():
-        while cell_len(word) > room:
+        while cell_len(word) > space:
             if line:
                 parts.append(line)
                 line = ""
-            head = _head(word, room)
+            head = _head(word, space)
             parts.append(head)
             word = word[len(head) :]  # noqa: PLW2901
-        if line and cell_len(line) + 1 + cell_len(word) > room:
+        if line and cell_len(line) + 1 + cell_len(word) > space:
             parts.append(line)
             line = word
         else:
@@ -81,12 +81,12 @@ def _parts(text: str, room: int) -> list[str]:
     return [*parts, line] if line or not parts else parts
 
 
-def _head(word: str, room: int) -> str:
+def _head(word: str, space: int) -> str:
     """Return the beginning of a word that fits, one character at least."""
     taken, used = 0, 0
     for character in word:
         used += cell_len(character)
-        if used > room:
+        if used > space:
             break
         taken += 1
     return word[: max(taken, 1)]
@@ -118,25 +118,25 @@ def filled(text: str, width: int) -> str:
     return set_cell_size(text, width)
 
 
-def track(share: float | None, width: int, drawn: Glyphs) -> str:
-    """Return a bar of ``width`` from end to end with a mark at ``share``, −1 to 1; beyond it an arrow."""
+def track(ratio: float | None, width: int, drawn: Glyphs) -> str:
+    """Return a bar of ``width`` from end to end with a mark at ``ratio``, −1 to 1; beyond it an arrow."""
     inner = width - 2
-    if share is None:
+    if ratio is None:
         return f"{drawn.left}{'stroke not known'[:inner]:^{inner}}{drawn.right}"
     cells = list(drawn.track * inner)
     cells[inner // 2] = drawn.middle
     left, right = drawn.left, drawn.right
-    if not share >= -1.0:
+    if not ratio >= -1.0:
         left = "<"
-    elif not share <= 1.0:
+    elif not ratio <= 1.0:
         right = ">"
     else:
-        cells[min(int(0.5 * (share + 1.0) * inner), inner - 1)] = drawn.marker
+        cells[min(int(0.5 * (ratio + 1.0) * inner), inner - 1)] = drawn.marker
     return f"{left}{''.join(cells)}{right}"
 
 
-def progress(share: float | None, width: int, drawn: Glyphs) -> str:
-    """Return a bar that is filled up to ``share``, 0 to 1."""
+def progress(ratio: float | None, width: int, drawn: Glyphs) -> str:
+    """Return a bar that is filled up to ``ratio``, 0 to 1."""
     inner = max(width - 2, 0)
-    full = 0 if share is None else round(min(max(share, 0.0), 1.0) * inner)
+    full = 0 if ratio is None else round(min(max(ratio, 0.0), 1.0) * inner)
     return f"[{drawn.full * full}{drawn.empty * (inner - full)}]"

@@ -15,32 +15,32 @@ Told = Mapping[str, Any]
 Step = str | int
 
 
-def value(told: object, *path: Step) -> Any:
+def value(reported: object, *path: Step) -> Any:
     """Return what stands at the end of ``path``, None where there is no such place."""
     for step in path:
         if isinstance(step, str):
-            told = told.get(step) if isinstance(told, Mapping) else None
+            reported = reported.get(step) if isinstance(reported, Mapping) else None
         else:
-            listed = isinstance(told, Sequence) and not isinstance(told, str | bytes)
-            told = told[step] if listed and -len(told) <= step < len(told) else None  # type: ignore[arg-type, index]
-    return told
+            listed = isinstance(reported, Sequence) and not isinstance(reported, str | bytes)
+            reported = reported[step] if listed and -len(reported) <= step < len(reported) else None  # type: ignore[arg-type, index]
+    return reported
 
 
-def number(told: object, *path: Step) -> float | None:
+def number(reported: object, *path: Step) -> float | None:
     """Return a finite number, None where there is none."""
-    found = value(told, *path)
+    found = value(reported, *path)
     return float(found) if type(found) in (int, float) and math.isfinite(found) else None
 
 
-def text(told: object, *path: Step) -> str:
+def text(reported: object, *path: Step) -> str:
     """Return a text in which nothing commands a terminal, empty where there is none."""
-    found = value(told, *path)
+    found = value(reported, *path)
     return printable(found, keep="") if isinstance(found, str) else ""
 
 
-def entries(told: object, *path: Step) -> list[Any]:
+def entries(reported: object, *path: Step) -> list[Any]:
     """Return a list, empty where there is none."""
-    found = value(told, *path)
+    found = value(reported, *path)
     return list(found) if isinstance(found, Sequence) and not isinstance(found, str | bytes) else []
 
 

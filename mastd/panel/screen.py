@@ -79,9 +79,9 @@ def screen(view: View, display: Display) -> list[Text]:
     parts.append(Part("history", history(view), 10))
     chosen = fit(parts, display.height - len(foot))
     bottom = [*chosen.pop("history", []), *foot]
-    room = max(display.height - len(bottom), 0)
-    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], room)
-    return _exactly([fitted(line, display) for line in [*_exactly(body, room), *bottom]], display.height)
+    space = max(display.height - len(bottom), 0)
+    body = spread([chosen[part.name] for part in parts if chosen.get(part.name)], space)
+    return _exactly([fitted(line, display) for line in [*_exactly(body, space), *bottom]], display.height)
 
 
 def fit(parts: list[Part], height: int) -> dict[str, Lines]:

@@ -56,8 +56,8 @@ def age(view: View) -> str:
         return "NOTHING HEARD YET"
     # A gateway that answers shows a loop that stands still as it was.
     seconds = view.age_s + (number(view.status, "silent_s") or 0.0)
-    words = time_words(seconds)
-    return f"NO NEWS FOR {words}" if view.lost or not seconds <= STALE_S else f"as of {words} ago"
+    text = time_words(seconds)
+    return f"NO NEWS FOR {text}" if view.lost or not seconds <= STALE_S else f"as of {text} ago"
 
 
 def state(view: View, display: Display) -> list[Lines]:
@@ -119,8 +119,8 @@ def trouble(view: View, display: Display) -> list[Lines]:
     name = text(cause, "name")
     lines += wrapped("cause", f"{text(cause, 'text')} ({name})", width, BAD)
     lines += wrapped("do this", text(cause, "hint"), width, "bold")
-    told = {"name": name, "clear": text(cause, "clear")}
-    when = clearing(text(view.status, "state"), told, entries(view.status, "active"))
+    reported = {"name": name, "clear": text(cause, "clear")}
+    when = clearing(text(view.status, "state"), reported, entries(view.status, "active"))
     lines += wrapped("clears", f"when: {when}", width)
     others = [text(other) for other in entries(view.status, "active") if other != value(cause, "name")]
     if others:
@@ -179,10 +179,10 @@ def cycle(view: View, display: Display) -> list[Lines]:
     for key, name in (("compute_s", "compute"), ("late_s", "latency")):
         figures = [number(status, "cycle_time", key, part) for part in ("median", "p99", "max")]
         if any(figure is not None for figure in figures):
-            words = "/".join("?" if figure is None else f"{figure * 1e6:.0f}" for figure in figures)
+            text = "/".join("?" if figure is None else f"{figure * 1e6:.0f}" for figure in figures)
         else:
-            words = f"last {shown(number(status, key), 1e6, '.0f')}"
-        times += [(f"{name} ", QUIET), f"{words} µs  "]
+            text = f"last {shown(number(status, key), 1e6, '.0f')}"
+        times += [(f"{name} ", QUIET), f"{text} µs  "]
     if number(status, "cycle_time", "window_s") is not None:
         times.append(("median/p99/max", QUIET))
     counts: list[Piece] = []
@@ -190,12 +190,12 @@ def cycle(view: View, display: Display) -> list[Lines]:
         counted = number(status, key)
         style = CARE if counted else ""
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
-    most = [
+    max_texts = [
         f"{name} {_short(number(status, 'cycle_time', key, 'max'), 1e6, ' µs')}  "
         for key, name in (("compute_s", "compute max"), ("late_s", "latency max"))
     ]
     short = [f"{name} {_short(number(status, key))}  " for key, name in _COUNTS_SHORT]
-    return [[row("cycle", *short, *most)], [row("cycle", *times), row("", *counts)]]
+    return [[row("cycle", *short, *max_texts)], [row("cycle", *times), row("", *counts)]]
 
 
 def _short(found: float | None, factor: float = 1.0, unit: str = "") -> str:
@@ -216,18 +216,18 @@ def profile(view: View, display: Display) -> list[Lines]:
     if not name:
         return [[*being_loaded, row("profile", "none loaded   ", (level, QUIET))]]
     played, duration = number(status, "profile", "time_s"), number(status, "profile", "duration_s")
-    share = played / duration if duration and played is not None else None
+    ratio = played / duration if duration and played is not None else None
     heading = ends(row("profile", (name, "bold")), Text(level), display.width)
     if played is None:
-        words = f"{shown(duration, 1.0, '.1f', 's')} long, not running"
+        texts = f"{shown(duration, 1.0, '.1f', 's')} long, not running"
         bar = ""
     else:
         left = None if duration is None else max(duration - played, 0.0)
-        words = f" {shown(share, 100.0, '.0f', '%')}, {played:.1f} of {shown(duration, 1.0, '.1f', 's')}, "
-        words += f"{shown(left, 1.0, '.1f', 's')} left"
-        bar = progress(share, max(display.width - LABEL - len(words), 4), glyphs(display))
-    short = row("profile", (f"{name} ", "bold"), f"{words.strip()}, span {shown(now, 100.0, '.0f', '%')}")
-    return [[*being_loaded, short], [*being_loaded, heading, row("", bar, words)]]
+        texts = f" {shown(ratio, 100.0, '.0f', '%')}, {played:.1f} of {shown(duration, 1.0, '.1f', 's')}, "
+        texts += f"{shown(left, 1.0, '.1f', 's')} left"
+        bar = progress(ratio, max(display.width - LABEL - len(texts), 4), glyphs(display))
+    short = row("profile", (f"{name} ", "bold"), f"{texts.strip()}, span {shown(now, 100.0, '.0f', '%')}")
+    return [[*being_loaded, short], [*being_loaded, heading, row("", bar, texts)]]
 
 
 def people(view: View, display: Display) -> list[Lines]:

@@ -211,14 +211,14 @@ def watch_panel(
     with terminal:
         panel = Panel(terminal, board, connect, observer)
         number = panel.run()
-    told = board.told
+    reported = board.told
     panel.say_goodbye()
     watcher.leave()
     watcher.join(SOONEST_S)
-    words = [message.text for message in board.told_since(told) if not message.event]
+    texts = [message.text for message in board.told_since(reported) if not message.event]
     view = board.view()
-    words.append(f"panel closed, nothing was stopped; the state was {state_name(view)}")
-    return (0 if number in (0, signal.SIGINT) else 128 + number), words
+    texts.append(f"panel closed, nothing was stopped; the state was {state_name(view)}")
+    return (0 if number in (0, signal.SIGINT) else 128 + number), texts
 
 
 def _undrawable(view: View, display: Display, error: Exception) -> list[Text]:

@@ -153,8 +153,8 @@ def _profile(profile: dict[str, Any]) -> str:
     played, duration = profile["time_s"], profile["duration_s"]
     if played is None:
         return f"{profile['name']}, {_number(duration, 1.0, '.1f', 's')}"
-    share = f" ({played / duration:.0%})" if duration else ""
-    return f"{profile['name']}, {played:.1f} of {_number(duration, 1.0, '.1f', 's')}{share}"
+    ratio = f" ({played / duration:.0%})" if duration else ""
+    return f"{profile['name']}, {played:.1f} of {_number(duration, 1.0, '.1f', 's')}{ratio}"
 
 
 def _duration(seconds: float | None) -> str:
@@ -169,8 +169,8 @@ def _left(seconds: float | None) -> str:
     return "an unknown time" if seconds is None else f"another {seconds:.0f} s"
 
 
-def _percent(share: float | None) -> str:
-    return UNKNOWN if share is None else f"{share:.1%}"
+def _percent(ratio: float | None) -> str:
+    return UNKNOWN if ratio is None else f"{ratio:.1%}"
 
 
 def _count(count: int | None) -> str:

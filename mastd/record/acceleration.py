@@ -30,8 +30,8 @@ NO_SINE: Final = 0.0
 def driven_axes(reference: FloatArray) -> frozenset[str]:
     """Return the axes with commanded motion in a reference (k, 6), displacements filtered to the band."""
     sizes = ARMS * [rms(column) for column in reference.T]
-    least = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
-    return frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= least)
+    minimum = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
+    return frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= minimum)
 
 
 def acceleration_results(

@@ -83,5 +83,5 @@ def _on_grid(grid: FloatArray, positions: FloatArray, values: FloatArray) -> Flo
         return None
     positions, values = positions[sound], values[sound]
     highest = np.maximum.accumulate(positions)
-    fresh = np.concatenate(([True], np.diff(highest) > 0))
-    return np.column_stack([np.interp(grid, positions[fresh], column) for column in values[fresh].T])
+    newer = np.concatenate(([True], np.diff(highest) > 0))
+    return np.column_stack([np.interp(grid, positions[newer], column) for column in values[newer].T])

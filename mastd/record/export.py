@@ -58,9 +58,9 @@ def run_measurement(run: Run, signals: Sequence[str]) -> Measurement:
     for topic, frames in run.series.items():
         columns = [frames.names.index(name) for name in names if name in frames.names]
         if columns:
-            one, words = _on_whole_steps(run, frames, columns)
+            one, text = _on_whole_steps(run, frames, columns)
             series.append(replace(one, name=topic))
-            filled += [f"{topic}: {words}"] if words else []
+            filled += [f"{topic}: {text}"] if text else []
     notes = _notes(run, signals, filled)
     return Measurement("mcap", tuple(series), notes, (*warnings, *filled))
 
@@ -70,8 +70,8 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
     positions = (frames.times - frames.times[0]) / frames.step
     whole = np.rint(positions)
     positions = np.where(np.abs(positions - whole) < _ON_A_STEP, whole, positions)
-    fresh = np.concatenate(([True], np.diff(np.maximum.accumulate(positions)) > 0.0))
-    positions = positions[fresh]
+    newer = np.concatenate(([True], np.diff(np.maximum.accumulate(positions)) > 0.0))
+    positions = positions[newer]
     count = int(positions[-1]) + 1
     if not count <= MAX_GAP_SHARE * len(positions):
         raise FormatError(f"{run.path}: {len(positions)} frames in {count} periods: too few to export")
@@ -84,7 +84,7 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
         channel = Channel(
             frames.names[column],
             frames.units[column],
-            frames.values[fresh, column],
+            frames.values[newer, column],
             frames.meanings[column],
         )
         values = channel.values[latest]
@@ -92,11 +92,11 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
             values[absent] = np.interp(grid[absent], positions, channel.values)
         channels.append(replace(channel, values=values))
     gaps = int(np.count_nonzero(np.diff(positions) > 1.0 + _ON_A_STEP))
-    words = (
+    text = (
         f"{missing} of {count} periods missed or lost in {gaps} gaps: filled by linear interpolation, "
         "states held"
     )
-    return Series(tuple(channels), frames.step, float(frames.times[0])), words if missing else ""
+    return Series(tuple(channels), frames.step, float(frames.times[0])), text if missing else ""
 
 
 def _notes(run: Run, signals: Sequence[str], filled: Sequence[str]) -> dict[str, str]:

@@ -96,8 +96,8 @@ def timed_events(run: Run) -> list[tuple[float, str]]:
         if isinstance(number, int):
             index = int(np.searchsorted(run.numbers, number))
             time = float(run.times[index - 1]) + run.period if index else float(run.times[0])
-            words = [str(event[key]) for key in _DETAILS if event.get(key) not in (None, "", False)]
-            timed.append((time, " ".join([str(event.get("event")), *words])))
+            texts = [str(event[key]) for key in _DETAILS if event.get(key) not in (None, "", False)]
+            timed.append((time, " ".join([str(event.get("event")), *texts])))
     return timed
 
 

@@ -82,8 +82,8 @@ def _at(what: str, positions: FloatArray, own: FloatArray, values: FloatArray) -
     sound = np.isfinite(own) & np.isfinite(values)
     own, values = own[sound], values[sound]
     highest = np.maximum.accumulate(own) if len(own) else own
-    fresh = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
-    own, values = own[fresh], values[fresh]
+    newer = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
+    own, values = own[newer], values[newer]
     if len(own) < 4 or not own[-1] - own[0] <= MAX_GAP_SHARE * len(own):
         raise FormatError(f"{what} has too few measured samples while the profile ran")
     at = np.clip(positions, own[0], own[-1])

@@ -292,8 +292,8 @@ class RecorderHandle:
             if not data:
                 return {"error": "the recorder's process has died"}
             self._note(json.loads(data))
-        word, self._last_word = self._last_word, None
-        return word
+        text, self._last_word = self._last_word, None
+        return text
 
     def _end_process(self, patience: float) -> None:
         """Leave no process and no descriptor behind."""

@@ -237,8 +237,8 @@ def judge(
                 else:
                     value = figures[axis]["lag_s" if name == "lag" else name]
                 judged.append(_criterion(f"{axis}.{name}", value, limit))
-    share = missed / (cycles + missed) if cycles else None
-    for name, value in (("missed_share", share), ("internal_force", internal_force)):
+    ratio = missed / (cycles + missed) if cycles else None
+    for name, value in (("missed_share", ratio), ("internal_force", internal_force)):
         if criteria.get(name) is not None:
             judged.append(_criterion(name, value, criteria[name]))
     return judged

@@ -23,8 +23,8 @@ def ride_lines(result: Mapping[str, Any]) -> list[str]:
 
 def ride_block(result: Mapping[str, Any]) -> Block:
     """Return all but the wheels."""
-    share = _part(result, "vehicle").get("unconverged_share")
-    trouble = [f"{1e2 * share:.3g} % of the vehicle's steps did not converge"] if share else []
+    ratio = _part(result, "vehicle").get("unconverged_share")
+    trouble = [f"{1e2 * ratio:.3g} % of the vehicle's steps did not converge"] if ratio else []
     return [*seat_block(result), *cue_block(result), *trouble]
 
 
@@ -64,10 +64,10 @@ def wheel_block(result: Mapping[str, Any], first: int = 0, end: int | None = Non
         return []
     lines = [f"{'wheel':<5}{'load, kN':>13}{'aloft, %':>10}{'travel, mm':>11}"]
     for name, figures in chosen:
-        least, largest = (_cell(figures[key], 6, 2, 1e-3) for key in ("least_load_n", "largest_load_n"))
+        minimum, maximum = (_cell(figures[key], 6, 2, 1e-3) for key in ("least_load_n", "largest_load_n"))
         aloft = _cell(figures["aloft_share"], 10, 2, 1e2)
         travel = _cell(figures["largest_travel_m"], 11, 1, 1e3)
-        lines.append(f"{name:<5}{least}…{largest}{aloft}{travel}")
+        lines.append(f"{name:<5}{minimum}…{maximum}{aloft}{travel}")
     return lines
 
 

@@ -66,11 +66,11 @@ def _actuator_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[
         "coulomb": friction.coulomb,
         "viscous": friction.viscous,
     }
-    for key, words, factor, unit in _ACTUATOR_QUANTITIES:
+    for key, text, factor, unit in _ACTUATOR_QUANTITIES:
         for number, actuator in enumerate(found.links, start=1):
             estimate = getattr(actuator, key)
             yield Row(
-                words,
+                text,
                 f"{number} {actuator.link}",
                 factor * nominal[key],
                 factor * estimate.value,
@@ -88,19 +88,19 @@ def _payload_rows(found: IdentifiedSettings, nominal: NoPayload | RigidPayload) 
     yield Row("mass", "payload", mass, 1e-3 * payload.mass.value, 1e-3 * payload.mass.uncertainty, "t")
     for k, axis in enumerate("xyz"):
         coordinate = payload.centre_of_gravity[k]
-        said = None if stated is None else 1e3 * stated.centre_of_gravity[k]
+        stated_value = None if stated is None else 1e3 * stated.centre_of_gravity[k]
         yield Row(
             "centre of gravity",
             f"payload {axis}",
-            said,
+            stated_value,
             1e3 * coordinate.value,
             1e3 * coordinate.uncertainty,
             "mm",
         )
     for k, axis in enumerate("xyz"):
         inertia = payload.inertia[k]
-        said = None if stated is None else stated.inertia[k]
-        yield Row("inertia", f"payload {axis}", said, inertia.value, inertia.uncertainty, "kg m2")
+        stated_value = None if stated is None else stated.inertia[k]
+        yield Row("inertia", f"payload {axis}", stated_value, inertia.value, inertia.uncertainty, "kg m2")
 
 
 def text_table(rows: Sequence[Row]) -> str:

@@ -17,7 +17,7 @@ def segment_words(segment: Mapping[str, Any]) -> str:
     """Return a segment's command in words."""
     kind = str(segment.get("kind"))
     say = _KINDS.get(kind)
-    words = say(segment) if say is not None else f"{kind}: {plain(segment)}"
+    text = say(segment) if say is not None else f"{kind}: {plain(segment)}"
     extras = []
     if segment.get("gain") not in (None, 1.0):
         extras.append(f"times {figure(segment['gain'])}")
@@ -25,7 +25,7 @@ def segment_words(segment: Mapping[str, Any]) -> str:
         extras.append(f"run {figure(segment['repeats'])} times")
     if segment.get("fade") is not None:
         extras.append(f"rise and fall in {quantity(segment['fade'], 's')}")
-    return ", ".join([words, *extras])
+    return ", ".join([text, *extras])
 
 
 def segment_duration(segment: Mapping[str, Any]) -> float | None:

@@ -122,14 +122,14 @@ def level_words(view: View) -> str:
     """Return the master gain at the start of a run, and its changes during the run."""
     start, later = 1.0, []
     for event in view.run.events:
-        share = event.get("share")
-        if not isinstance(share, int | float) or event.get("refused"):
+        ratio = event.get("share")
+        if not isinstance(ratio, int | float) or event.get("refused"):
             continue
         if event.get("event") == "level":
-            start = float(share)
+            start = float(ratio)
         elif event.get("event") == "request":
             time = _time(event, view.run, view.origin)
-            later.append(f"{1e2 * share:.4g} %" + ("" if time is None else f" from {seconds(time)} s"))
+            later.append(f"{1e2 * ratio:.4g} %" + ("" if time is None else f" from {seconds(time)} s"))
     return ", ".join([f"{1e2 * start:.4g} %", *later[:_MAX_LEVELS]])
 
 
@@ -167,8 +167,8 @@ def _words(kind: str, event: Mapping[str, object]) -> str:
         case "rights":
             return "real-time rights " + ("missing (DEGRADED_RT)" if event.get("degraded") else "obtained")
         case "level":
-            share = event.get("share")
-            return f"level {1e2 * share:.4g} %" if isinstance(share, int | float) else "level"
+            ratio = event.get("share")
+            return f"level {1e2 * ratio:.4g} %" if isinstance(ratio, int | float) else "level"
         case "end":
             return f"end: {event.get('outcome')}, ended in {event.get('state')}{cause}"
     rest = {key: value for key, value in event.items() if key not in _COUNTERS and value not in (None, "")}
@@ -180,5 +180,5 @@ _COUNTERS: Final = ("event", "frame", "cycle", "step")
 
 def request_words(event: Mapping[str, object]) -> str:
     """Return an operator's request in words."""
-    share = event.get("share")
-    return str(event.get("verb")) + (f" {1e2 * share:.4g} %" if isinstance(share, int | float) else "")
+    ratio = event.get("share")
+    return str(event.get("verb")) + (f" {1e2 * ratio:.4g} %" if isinstance(ratio, int | float) else "")

@@ -135,10 +135,10 @@ def criteria_table(criteria: Sequence[Mapping[str, Any]]) -> Table:
     """Return every criterion with its figure and whether it is met, those that are not first."""
     rows = []
     for criterion in sorted(criteria, key=lambda criterion: bool(criterion["pass"])):
-        words, factor = criterion_words(str(criterion["name"]))
+        text, factor = criterion_words(str(criterion["name"]))
         met = Cell("met", "good") if criterion["pass"] else Cell("NOT MET", "bad")
         value, limit = figure(criterion["value"], factor), limit_words(criterion["limit"], factor)
-        rows.append((*cells(words, value, limit), met))
+        rows.append((*cells(text, value, limit), met))
     return Table(("criterion", "figure", "allowed", ""), tuple(rows), numbers=True)
 
 
@@ -208,14 +208,14 @@ def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
         rows.append(cells("seat: total value for comfort, m/s²", *totals))
     names = dict.fromkeys(str(criterion["name"]) for result in results for criterion in result["criteria"])
     for name in names:
-        words, factor = criterion_words(name)
-        rows.append((Cell(f"criterion {words}"), *(_met(result, name, factor) for result in results)))
+        text, factor = criterion_words(name)
+        rows.append((Cell(f"criterion {text}"), *(_met(result, name, factor) for result in results)))
     return tuple(rows)
 
 
 def _met(result: Result, name: str, factor: float) -> Cell:
     for criterion in result["criteria"]:
         if criterion["name"] == name:
-            words = limit_words(criterion["limit"], factor)
-            return Cell(f"met ({words})", "good") if criterion["pass"] else Cell(f"NOT MET ({words})", "bad")
+            text = limit_words(criterion["limit"], factor)
+            return Cell(f"met ({text})", "good") if criterion["pass"] else Cell(f"NOT MET ({text})", "bad")
     return Cell("no command")

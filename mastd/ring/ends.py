@@ -178,8 +178,8 @@ class RingConsumer:
         self._seen = published
         frames = []
         for index in range(self._taken, min(visible, self._taken + maximum)):
-            word = HEADER_WORDS + (index % self._capacity) * self._stride
-            frames.append((self._words[word], self._bytes[8 * (word + 1) : 8 * (word + self._stride)]))
+            offset = HEADER_WORDS + (index % self._capacity) * self._stride
+            frames.append((self._words[offset], self._bytes[8 * (offset + 1) : 8 * (offset + self._stride)]))
         return frames
 
     def release(self, count: int) -> None:

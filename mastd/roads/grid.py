@@ -54,14 +54,14 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
     """Return height (m) and slopes ∂z/∂x, ∂z/∂y of a grid at a point (m); the slopes are its derivatives."""
     position, v, along_x, along_y, tangent_x, tangent_y = _foot(parameters, x, y)
     count, across = int(parameters[_COUNT]), int(parameters[_ACROSS])
-    section, share, stretch = 0, 0.0, 1.0
+    section, fraction, stretch = 0, 0.0, 1.0
     if not position > 0.0:
         stretch = 0.0
     elif position >= count - 1:
-        section, share, stretch = count - 2, 1.0, 0.0
+        section, fraction, stretch = count - 2, 1.0, 0.0
     else:
         section = int(position)
-        share = position - section
+        fraction = position - section
     right = int(parameters[_PLACES])
     low, high = 0, across - 1
     while high - low > 1:
@@ -82,9 +82,9 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
     near = near_right + side * (near_left - near_right)
     far = far_right + side * (far_left - far_right)
     slope = (far - near) * stretch
-    cross = ((1.0 - share) * (near_left - near_right) + share * (far_left - far_right)) * spread
+    cross = ((1.0 - fraction) * (near_left - near_right) + fraction * (far_left - far_right)) * spread
     return (
-        near + share * (far - near),
+        near + fraction * (far - near),
         slope * along_x - cross * tangent_y,
         slope * along_y + cross * tangent_x,
     )
@@ -177,27 +177,29 @@ def _line(
             0.0,
         )
     section = min(int(position), count - 2)
-    share = position - section
+    fraction = position - section
     at = line + 4 * section
     px, first_x, second_x = _hermite(
-        parameters[at], parameters[at + 4], parameters[at + 2], parameters[at + 6], share
+        parameters[at], parameters[at + 4], parameters[at + 2], parameters[at + 6], fraction
     )
     py, first_y, second_y = _hermite(
-        parameters[at + 1], parameters[at + 5], parameters[at + 3], parameters[at + 7], share
+        parameters[at + 1], parameters[at + 5], parameters[at + 3], parameters[at + 7], fraction
     )
     return x - px, y - py, first_x, first_y, second_x, second_y
 
 
 @fused_kernel
-def _hermite(here: float, after: float, out: float, into: float, share: float) -> tuple[float, float, float]:
+def _hermite(
+    here: float, after: float, out: float, into: float, fraction: float
+) -> tuple[float, float, float]:
     """Return the cubic between two values with these slopes, and its two derivatives."""
     rise = after - here
     square = 3.0 * rise - 2.0 * out - into
     cube = out + into - 2.0 * rise
     return (
-        here + share * (out + share * (square + share * cube)),
-        out + share * (2.0 * square + 3.0 * share * cube),
-        2.0 * square + 6.0 * share * cube,
+        here + fraction * (out + fraction * (square + fraction * cube)),
+        out + fraction * (2.0 * square + 3.0 * fraction * cube),
+        2.0 * square + 6.0 * fraction * cube,
     )
 
 
@@ -282,9 +284,9 @@ def _is_straight(line: FloatArray, spacing: float) -> bool:
 def _check_bends(road: RoadGrid, slopes: FloatArray) -> None:
     """Raise ValueError where a centre of curvature lies on the road, so that u and v are not unique."""
     turns = np.diff(np.unwrap(np.arctan2(slopes[:, 1], slopes[:, 0]))) / road.spacing
-    share = np.maximum(turns * road.across[-1], turns * road.across[0])
-    if not (share < 1.0 - _MIN_SHARE).all():
-        index = int(np.argmax(~(share < 1.0 - _MIN_SHARE)))
+    fraction = np.maximum(turns * road.across[-1], turns * road.across[0])
+    if not (fraction < 1.0 - _MIN_SHARE).all():
+        index = int(np.argmax(~(fraction < 1.0 - _MIN_SHARE)))
         raise ValueError(
             f"u = {road.start + index * road.spacing:g} m: a radius of {1.0 / abs(turns[index]):.3g} m is "
             f"too small for edges at v = {road.across[0]:g} and {road.across[-1]:g} m"

@@ -44,18 +44,18 @@ def tracks_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, f
         node = int(position)
         left, left_slope = _along(parameters, _HEIGHTS, node, count, position - node)
         right, right_slope = _along(parameters, _HEIGHTS + 1, node, count, position - node)
-    share = y / parameters[FIRST + 3]
+    fraction = y / parameters[FIRST + 3]
     half = 0.5 * (left - right)
     across = half / parameters[FIRST + 3]
-    if not -_REACH < share < _REACH:
-        share, across = _REACH if share > 0.0 else -_REACH, 0.0
-    slope = 0.5 * (left_slope + right_slope) + 0.5 * (left_slope - right_slope) * share
-    return 0.5 * (left + right) + half * share, slope / spacing, across
+    if not -_REACH < fraction < _REACH:
+        fraction, across = _REACH if fraction > 0.0 else -_REACH, 0.0
+    slope = 0.5 * (left_slope + right_slope) + 0.5 * (left_slope - right_slope) * fraction
+    return 0.5 * (left + right) + half * fraction, slope / spacing, across
 
 
 @fused_kernel
-def _along(parameters: FloatArray, first: int, node: int, count: int, share: float) -> tuple[float, float]:
-    """Return height and slope for one spacing of a track, ``share`` of the way from ``node`` to the next."""
+def _along(parameters: FloatArray, first: int, node: int, count: int, fraction: float) -> tuple[float, float]:
+    """Return height and slope on a track, ``fraction`` of the way from ``node`` to the next."""
     at = first + 2 * node
     here, after = parameters[at], parameters[at + 2]
     out = 0.5 * (after - parameters[at - 2]) if node > 0 else 0.0
@@ -64,8 +64,8 @@ def _along(parameters: FloatArray, first: int, node: int, count: int, share: flo
     rise = after - here
     square = 3.0 * rise - 2.0 * out - into
     cube = out + into - 2.0 * rise
-    height = here + share * (out + share * (square + share * cube))
-    return height, out + share * (2.0 * square + 3.0 * share * cube)
+    height = here + fraction * (out + fraction * (square + fraction * cube))
+    return height, out + fraction * (2.0 * square + 3.0 * fraction * cube)
 
 
 def tracks(start: float, spacing: float, heights: FloatArray, track_width: float) -> FloatArray:
@@ -115,5 +115,5 @@ def faded_in(heights: FloatArray, spacing: float, length: float) -> FloatArray:
     """Return ``heights`` (…, n) rising from zero over the first ``length`` (m): · s³ (10 − 15 s + 6 s²)."""
     if not length > 0.0:
         return heights
-    share = np.minimum(spacing * np.arange(heights.shape[-1]) / length, 1.0)
-    return np.asarray(heights * share**3 * (10.0 - 15.0 * share + 6.0 * share**2), dtype=np.float64)
+    fraction = np.minimum(spacing * np.arange(heights.shape[-1]) / length, 1.0)
+    return np.asarray(heights * fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2), dtype=np.float64)

@@ -73,11 +73,13 @@ def _tidy(part: Any) -> Any:
     unit = tidied.pop(SI_UNIT, None)
     if unit is not None:
         bounds = [
-            f"{word} {tidied.pop(key):g} {unit}".rstrip() for key, word in _RANGES.items() if key in tidied
+            f"{text} {tidied.pop(key):g} {unit}".rstrip() for key, text in _RANGES.items() if key in tidied
         ]
         if bounds:
-            told = f"Range: {' and '.join(bounds)}."
-            tidied["description"] = f"{tidied['description']} {told}" if "description" in tidied else told
+            range_text = f"Range: {' and '.join(bounds)}."
+            tidied["description"] = (
+                f"{tidied['description']} {range_text}" if "description" in tidied else range_text
+            )
         if isinstance(tidied.get("default"), float):
             tidied["default"] = f"{tidied['default']:g} {unit}"
     return tidied

@@ -229,7 +229,7 @@ def reaction(total: float) -> str | None:
     """
     if not (math.isfinite(total) and total >= 0.0):
         return None
-    found = [word for low, high, word in _REACTIONS if low <= total < high]
+    found = [text for low, high, text in _REACTIONS if low <= total < high]
     return " to ".join(found)
 
 

@@ -76,8 +76,8 @@ def pseudo_inverse(
     """
     scaled = response * drive_sizes / response_sizes[:, None]
     left, singular, right = np.linalg.svd(scaled, full_matrices=False)
-    least = floor * singular[:, :1]
-    below = singular**2 + least**2
+    minimum = floor * singular[:, :1]
+    below = singular**2 + minimum**2
     gains = np.divide(singular, below, out=np.zeros_like(singular), where=below > 0.0)
     inverse = np.einsum("fkd,fk,frk->fdr", right.conj(), gains, left.conj())
     solved: ComplexArray = inverse * drive_sizes[:, None] / response_sizes

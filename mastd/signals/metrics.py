@@ -42,15 +42,15 @@ def false_reversal(asked: FloatArray, given: FloatArray, period: float) -> float
     """
     if not len(asked):
         return 0.0
-    least = ASKED_SHARE * float(np.max(np.abs(asked)))
+    minimum = ASKED_SHARE * float(np.max(np.abs(asked)))
     count = max(1, round(REVERSAL_WINDOW / period))
     count += 1 - count % 2  # odd, so that this origin has the filters look at the samples up to now
     highest = maximum_filter1d(asked, count, mode="nearest", origin=count // 2)
     lowest = minimum_filter1d(asked, count, mode="nearest", origin=count // 2)
-    forwards, backwards = (highest > least) & (lowest > -least), (lowest < -least) & (highest < least)
+    forwards, backwards = (highest > minimum) & (lowest > -minimum), (lowest < -minimum) & (highest < minimum)
     against = np.where(forwards, -given, np.where(backwards, given, 0.0))
     worst = float(np.max(against))
-    return worst if worst > least else 0.0
+    return worst if worst > minimum else 0.0
 
 
 def rms(values: FloatArray) -> float:

@@ -114,8 +114,8 @@ def _weights(positions: FloatArray, width: int, ratio: float) -> tuple[IntArray,
 def _in_blocks(padded: FloatArray, width: int, ratio: Fraction, count: int) -> FloatArray:
     """Return ``count`` rows at the places k · ``ratio``, whose weights repeat after so many rows as its
     denominator says."""
-    room = _MAX_MATRIX // (4 * width * ratio.denominator)
-    repeats = max(1, min(room, 2 * width // ratio.numerator))
+    space = _MAX_MATRIX // (4 * width * ratio.denominator)
+    repeats = max(1, min(space, 2 * width // ratio.numerator))
     rows, advance = repeats * ratio.denominator, repeats * ratio.numerator
     positions = np.arange(rows, dtype=np.float64) * ratio.numerator / ratio.denominator
     first, weights = _weights(positions, width, float(ratio))

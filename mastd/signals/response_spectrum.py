@@ -54,8 +54,8 @@ def _oscillator(turn: float, damping: float) -> tuple[list[float], list[float]]:
     decay = np.exp(-damping * turn)
     damped = turn * np.sqrt(1.0 - damping**2)
     cosine, sine = decay * np.cos(damped), decay * np.sin(damped)
-    share = sine / damped
-    numerator = [1.0 - share, 2.0 * (share - cosine), decay**2 - share]
+    sine_ratio = sine / damped
+    numerator = [1.0 - sine_ratio, 2.0 * (sine_ratio - cosine), decay**2 - sine_ratio]
     return [float(b) for b in numerator], [1.0, float(-2.0 * cosine), float(decay**2)]
 
 

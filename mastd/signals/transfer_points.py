@@ -98,9 +98,9 @@ def _measured(
         # Neighbouring lines of a Hann window know of each other: two of them count as one.
         averages = averages_of(len(asked), segment) * np.maximum(1.0, 0.5 * count)
         error = np.sqrt(np.maximum(1.0 - coherence, 0.0) / (2.0 * coherence * averages))
-    told = error <= _MAX_ERROR
-    highest = float(np.max(frequency[told[group]], initial=0.0))
-    return (lines / count)[told], (shared / asked_power)[told], highest
+    usable = error <= _MAX_ERROR
+    highest = float(np.max(frequency[usable[group]], initial=0.0))
+    return (lines / count)[usable], (shared / asked_power)[usable], highest
 
 
 def _first_below(frequency: FloatArray, level: FloatArray, bound: float) -> float | None:
@@ -111,5 +111,5 @@ def _first_below(frequency: FloatArray, level: FloatArray, bound: float) -> floa
     first = int(below[0])
     if not first:
         return float(frequency[0])
-    share = (level[first - 1] - bound) / (level[first - 1] - level[first])
-    return float(frequency[first - 1] * (frequency[first] / frequency[first - 1]) ** share)
+    ratio = (level[first - 1] - bound) / (level[first - 1] - level[first])
+    return float(frequency[first - 1] * (frequency[first] / frequency[first - 1]) ** ratio)

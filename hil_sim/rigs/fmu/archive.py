@@ -128,7 +128,7 @@ class FmuArchive:
         element = root.find("CoSimulation")
         if element is None:
             kinds = {"ModelExchange": "model exchange", "ScheduledExecution": "scheduled execution"}
-            has = " and ".join(words for tag, words in kinds.items() if root.find(tag) is not None)
+            has = " and ".join(text for tag, text in kinds.items() if root.find(tag) is not None)
             raise UsageError(
                 f"{self.path}: is for {has or 'nothing'} only, expected co-simulation: export it for "
                 "co-simulation"

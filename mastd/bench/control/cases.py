@@ -150,7 +150,7 @@ LADDER = _ladder()
 
 
 def _half(axis: str) -> str:
-    return noise(axis, share=0.5)
+    return noise(axis, ratio=0.5)
 
 
 def _heavier(truth: TableTruth) -> TableTruth:

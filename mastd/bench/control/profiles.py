@@ -113,12 +113,12 @@ def noise_segment(levels: Mapping[str, float], band: Band, duration: float) -> C
 def noise(
     axis: str,
     band: Band = BAND,
-    share: float = 1.0,
+    ratio: float = 1.0,
     duration: float = DURATION,
     payload: Content = PAYLOAD,
 ) -> str:
-    """Return noise along ``axis``, ``share`` of its peak, under the payload."""
-    segment = noise_segment({axis: share * PEAKS[axis]}, band, duration)
+    """Return noise along ``axis``, ``ratio`` of its peak, under the payload."""
+    segment = noise_segment({axis: ratio * PEAKS[axis]}, band, duration)
     return profile_text(f"noise along {axis}", [segment], payload)
 
 

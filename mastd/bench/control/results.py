@@ -52,7 +52,7 @@ def digest() -> str:
     """Return a number of all sources and settings that have a say in the results, in hexadecimal."""
     package = Path(__file__).resolve().parents[2]
     plant = sys.modules[type(find_provider()).__module__.split(".")[0]]
-    found = [path for room in ROOMS for path in (package / room).rglob("*.py")]
+    found = [path for package_folder in ROOMS for path in (package / package_folder).rglob("*.py")]
     found += (package / "bench").glob("control*.py")
     found += [path for folder in plant.__path__ for path in Path(folder).rglob("*.py")]
     for name in SETTINGS:
@@ -98,9 +98,9 @@ class Results:
 
 
 def carry_out(
-    jobs: Sequence[Job], results: Results, work: Work, directory: Path, tell: Callable[[str], None]
+    jobs: Sequence[Job], results: Results, work: Work, directory: Path, report: Callable[[str], None]
 ) -> None:
-    """Do all jobs that have no result yet, on all processors; ``tell`` hears of each one's end."""
+    """Do all jobs that have no result yet, on all processors; ``report`` hears of each one's end."""
     due = [job for job in dict.fromkeys(jobs) if results.get(job) is None]
     if not due:
         return
@@ -108,7 +108,7 @@ def carry_out(
     if workers == 1:
         for job in due:
             results.add(job, work(job, directory))
-            tell(_line(job, results))
+            report(_line(job, results))
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
@@ -116,7 +116,7 @@ def carry_out(
         try:
             for done in as_completed(futures):
                 results.add(futures[done], done.result())
-                tell(_line(futures[done], results))
+                report(_line(futures[done], results))
         except BrokenProcessPool as error:
             raise UsageError(
                 f"{directory}: a play was killed; call again, what is finished is kept"
@@ -131,5 +131,5 @@ def _line(job: Job, results: Results) -> str:
     assert result is not None
     figures = "  ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
     end = "" if result.cause is None else f"  NOT PLAYED TO ITS END: {result.cause}"
-    told = "".join(f"\n    {line}" for line in result.told)
-    return f"{job.group} {job.axis} seed {job.seed}: {figures}{end}{told}"
+    lines = "".join(f"\n    {line}" for line in result.told)
+    return f"{job.group} {job.axis} seed {job.seed}: {figures}{end}{lines}"

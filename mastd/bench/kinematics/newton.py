@@ -55,7 +55,7 @@ def solve_symmetric(work: FloatArray) -> float:
     ``work`` (NORMAL_ROWS, 6): A in the lower triangle of the first six rows, b in the row from which x is
     taken afterwards. A pivot that is not positive means no solution.
     """
-    smallest = math.inf
+    minimum = math.inf
     x = work[_RIGHT]
     for column in range(6):
         for row in range(column, 6):
@@ -64,7 +64,7 @@ def solve_symmetric(work: FloatArray) -> float:
                 value -= work[row, k] * work[_PRODUCT + column, k]
             work[_PRODUCT + row, column] = value
         pivot = work[_PRODUCT + column, column]
-        smallest = min(smallest, pivot)
+        minimum = min(minimum, pivot)
         inverse = 1.0 / pivot
         work[column, column] = inverse
         for row in range(column + 1, 6):
@@ -78,7 +78,7 @@ def solve_symmetric(work: FloatArray) -> float:
         for k in range(row + 2, 6):
             value -= work[k, row] * x[k]
         x[row] = value
-    return smallest
+    return minimum
 
 
 @fused_kernel

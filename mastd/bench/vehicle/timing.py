@@ -22,10 +22,10 @@ def interleaved(measures: Mapping[Key, Callable[[], float]], rounds: int) -> dic
         measure()
     keys = list(measures)
     values = {key: np.empty(rounds) for key in keys}
-    for turn in range(rounds):
-        first = turn % len(keys) if keys else 0
+    for iteration in range(rounds):
+        first = iteration % len(keys) if keys else 0
         for key in keys[first:] + keys[:first]:
-            values[key][turn] = measures[key]()
+            values[key][iteration] = measures[key]()
     return values
 
 

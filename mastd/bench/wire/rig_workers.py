@@ -27,23 +27,23 @@ _IDLE_S: Final = 0.02
 
 def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
-    board = Board(len(KINDS), descriptor)
+    status = Board(len(KINDS), descriptor)
     parent = os.getppid()
 
     def wanted() -> bool:
-        return board.phase == WATCHING and os.getppid() == parent
+        return status.phase == WATCHING and os.getppid() == parent
 
     while os.getppid() == parent:
-        if board.phase == BESIDE:
-            be_busy(board, index, _WAKE_S)
-        elif board.phase == WATCHING and kind == "half-open":
+        if status.phase == BESIDE:
+            be_busy(status, index, _WAKE_S)
+        elif status.phase == WATCHING and kind == "half-open":
             half_open(address, wanted)
-        elif board.phase == WATCHING and kind != "gateway":
+        elif status.phase == WATCHING and kind != "gateway":
             with connected(NAMES[index], address, wanted) as rigs:
                 if rigs:
                     begun, used = time.monotonic(), time.process_time()
                     {"steady": steady, "flood": flood, "deaf": deaf}[kind](rigs, wanted)
-                    board.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
+                    status.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
         else:
             time.sleep(_IDLE_S)
 

@@ -32,10 +32,10 @@ def rigs() -> dict[str, Figure]:
     """
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, True, rigs=_rigs_file(stack))
-        board = _workers(operated)
+        status = _workers(operated)
         assert operated.rigs is not None
         period = operated.plan.daemon.period_ns * 1e-9
-        notes = Notes(_GROUP, operated.cycle, board, operated.rigs.process_id, period)
+        notes = Notes(_GROUP, operated.cycle, status, operated.rigs.process_id, period)
         operated.play(notes.cycles, notes.take)
     return notes.figures()
 
@@ -78,7 +78,7 @@ def _rigs_file(stack: ExitStack) -> Path:
 def _workers(operated: OperatedLoop) -> Board:
     """Start the rigs' processes, which wait for the board's word."""
     assert operated.rigs is not None
-    board = Board(len(KINDS))
+    status = Board(len(KINDS))
     for index, kind in enumerate(KINDS):
-        operated.accompany(board.start(rig_workers.__name__, kind, index, operated.rigs.address))
-    return board
+        operated.accompany(status.start(rig_workers.__name__, kind, index, operated.rigs.address))
+    return status

@@ -54,56 +54,56 @@ class Board:
     def phase(self, phase: int) -> None:
         self._values[0] = phase
 
-    def start(self, module: str, *words: object) -> subprocess.Popen[bytes]:
+    def start(self, module: str, *text: object) -> subprocess.Popen[bytes]:
         """Start a process of a module with these words and the board's descriptor behind them."""
-        command = [sys.executable, "-P", "-m", module, *map(str, words), str(self.descriptor)]
+        command = [sys.executable, "-P", "-m", module, *map(str, text), str(self.descriptor)]
         return subprocess.Popen(command, pass_fds=(self.descriptor,))
 
 
 def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
-    board = Board(len(KINDS), descriptor)
+    status = Board(len(KINDS), descriptor)
     parent = os.getppid()
     while os.getppid() == parent:
-        if board.phase == BESIDE:
-            be_busy(board, index, 1.0 / _WAKES_HZ[kind])
-        elif board.phase == WATCHING and kind != "gateway":
+        if status.phase == BESIDE:
+            be_busy(status, index, 1.0 / _WAKES_HZ[kind])
+        elif status.phase == WATCHING and kind != "gateway":
             with contextlib.suppress(UsageError):
-                watch(board, kind, index, address)
+                watch(status, kind, index, address)
         else:
             time.sleep(_IDLE_S)
 
 
-def watch(board: Board, kind: str, index: int, address: str) -> None:
+def watch(status: Board, kind: str, index: int, address: str) -> None:
     """Watch as a user's program does, and note how busy that is."""
     with OperatorClient(address, kind, role="observer", name=f"bench {kind}") as client:
         client.describe()
         if kind == "telemetry":
-            use(board, index, client.telemetry(), lambda news: news.frames.astype(np.float32).tobytes())
+            use(status, index, client.telemetry(), lambda news: news.frames.astype(np.float32).tobytes())
         else:
-            use(board, index, client.watch(), json.dumps)
+            use(status, index, client.watch(), json.dumps)
 
 
-def use(board: Board, index: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
+def use(status: Board, index: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
     """Take what comes in the phase ``WATCHING``."""
     begun = used = 0.0
     for news in stream:
         take(news)
-        if board.phase != WATCHING:
+        if status.phase != WATCHING:
             break
         if not begun:
             begun, used = time.monotonic(), time.process_time()
     else:
         return
     if begun:
-        board.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
+        status.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
 
 
-def be_busy(board: Board, index: int, period_s: float) -> None:
+def be_busy(status: Board, index: int, period_s: float) -> None:
     """Use the share of a processor that was used for watching."""
     wake = time.monotonic()
-    while board.phase == BESIDE:
-        end = time.thread_time() + board.shares[index] * period_s
+    while status.phase == BESIDE:
+        end = time.thread_time() + status.shares[index] * period_s
         while time.thread_time() < end:
             pass
         wake = max(wake + period_s, time.monotonic())

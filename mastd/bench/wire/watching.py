@@ -43,11 +43,11 @@ def watching() -> dict[str, Figure]:
     """
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, recorded=True)
-        board = Board(len(KINDS))
+        status = Board(len(KINDS))
         for index, kind in enumerate(KINDS):
-            operated.accompany(board.start(watchers.__name__, kind, index, operated.gateway.address))
+            operated.accompany(status.start(watchers.__name__, kind, index, operated.gateway.address))
         period = operated.plan.daemon.period_ns * 1e-9
-        notes = Notes("watching", operated.cycle, board, operated.gateway.process_id, period)
+        notes = Notes("watching", operated.cycle, status, operated.gateway.process_id, period)
         operated.play(notes.cycles, notes.take)
     return notes.figures()
 
@@ -58,14 +58,14 @@ class Notes:
     ``gateway`` is the process id of the one that they are connected to; ``group`` begins the figures' names.
     """
 
-    def __init__(self, group: str, cycle: Cycle, board: Board, gateway: int, period: float) -> None:
+    def __init__(self, group: str, cycle: Cycle, status: Board, gateway: int, period: float) -> None:
         self._group = group
         self._phases = (*WARMING, *TURNS)
         self.cycles = TURN * len(self._phases)
         self._cycle = cycle
         self._values = cycle.frame.values
         self._late, self._compute = (cycle.frame.index[name] for name in ("late", "compute"))
-        self._board = board
+        self._board = status
         self._gateway = Path(f"/proc/{gateway}/stat")
         self._period = period
         self._missed = cycle.missed
@@ -94,12 +94,12 @@ class Notes:
     def _turn(self, turn: int) -> None:
         """Begin the next phase; what the gateway has used in the last one is known now."""
         used = _processor_s(self._gateway)
-        share = (used - self._used) / (TURN * self._period)
+        fraction = (used - self._used) / (TURN * self._period)
         self._used = used
         if turn and self._phases[turn - 1] == WATCHING:
-            self._board.shares[-1] = max(0.0, share - self._beside)
+            self._board.shares[-1] = max(0.0, fraction - self._beside)
         elif turn:
-            self._beside = share
+            self._beside = fraction
         self._board.phase = self._phases[turn]
         if self._phases[turn] == BESIDE and turn >= len(WARMING):
             self._busy.append(float(self._board.shares.sum()))

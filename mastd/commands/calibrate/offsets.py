@@ -70,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.core.starter import find
 
     path = find("table", arguments.table)
-    source, code, said = arguments.source, 0, ""
+    source, code, message = arguments.source, 0, ""
     if source is None:
         with stop_on_signals() as stop:
             source, outcome = _played(arguments, stop)
         if not outcome.completed:
-            code, said = (3, outcome.fault.cause) if outcome.fault else (1, "stopped by the operator")
-            print(f"the run did not reach its end: {said}", file=sys.stderr)
+            code, message = (3, outcome.fault.cause) if outcome.fault else (1, "stopped by the operator")
+            print(f"the run did not reach its end: {message}", file=sys.stderr)
     record = open_run(source, wanted)
     table = table_of(record)
     geometry = Geometry.from_settings(table)
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     except (ValueError, FormatError) as error:
         raise UsageError(f"{record.path}: {error}; no offset was found") from error
-    document = _document(found, table, str(record.path), said)
+    document = _document(found, table, str(record.path), message)
     if arguments.write and document["told"]:
         write(path, table, _new_offsets(found, table))
         document["written"] = str(path)

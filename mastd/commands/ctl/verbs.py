@@ -199,13 +199,13 @@ def _share(text: str) -> float:
     """Return a master gain; a bare number is refused, because 30 may mean 30% and 0.3, too."""
     from mastd import units
 
-    share = quantity("level", text, units.RATIO)
-    if share < 0.0:
+    ratio = quantity("level", text, units.RATIO)
+    if ratio < 0.0:
         raise UsageError(f"level: {text} is below 0%; 100% is the profile as written")
     if "%" not in text:
-        meant = f"{100.0 * share:g}% or {text}%" if 0.0 < share <= 1.0 else f"{text}%"
+        meant = f"{100.0 * ratio:g}% or {text}%" if 0.0 < ratio <= 1.0 else f"{text}%"
         raise UsageError(f"level: {text} has no unit, a ratio needs one: {meant}")
-    return share
+    return ratio
 
 
 def _time(text: str) -> float:
@@ -224,9 +224,9 @@ def _panel(arguments: argparse.Namespace, role: Role, keys: ClientKeys | None) -
     """Show the panel until somebody leaves it."""
     from mastd.panel.session import watch_panel
 
-    code, words = watch_panel(os.environ, arguments.address, arguments.operator, role, keys)
+    code, text = watch_panel(os.environ, arguments.address, arguments.operator, role, keys)
     with contextlib.suppress(OSError):  # the terminal is gone
-        print("\n".join(words), flush=True)
+        print("\n".join(text), flush=True)
     return code
 
 

@@ -146,8 +146,8 @@ class DriveLoop:
             before, self._status = self._status, status
             for key in ("advice", "cause"):
                 if status.get(key) and status[key] != before.get(key):
-                    told = status[key]
-                    self._terminal.tell(str(told["text"] if isinstance(told, dict) else told))
+                    reported = status[key]
+                    self._terminal.tell(str(reported["text"] if isinstance(reported, dict) else reported))
 
 
 def line(inputs: Inputs, status: dict[str, Any]) -> str:

@@ -58,8 +58,8 @@ class EventReader:
         whole = len(data) - len(data) % _RECORD.size
         self._rest = data[whole:]
         events = []
-        for _, value, told, number in _RECORD.iter_unpack(data[:whole]):
-            initial, kind = bool(told & INITIAL), told & ~INITIAL
+        for _, value, code, number in _RECORD.iter_unpack(data[:whole]):
+            initial, kind = bool(code & INITIAL), code & ~INITIAL
             if kind == AXIS:
                 events.append(Event(AXIS, number, max(-1.0, value / FULL_SCALE), initial))
             elif kind == BUTTON:

@@ -155,9 +155,9 @@ class _Rows:
         periods = np.rint((run.times[shown] - run.times[shown][0]) / run.period)
         # The command of the frame in which a sample is seen first answers it.
         newest = np.maximum.accumulate(positions)
-        fresh = np.flatnonzero(np.diff(newest, prepend=newest[0] - 1.0) > 0.0)
-        breaks = np.flatnonzero(np.diff(newest[fresh]) > MAX_BRIDGE) + 1
-        kept = max(np.split(fresh, breaks), key=lambda part: newest[part[-1]] - newest[part[0]])
+        newer = np.flatnonzero(np.diff(newest, prepend=newest[0] - 1.0) > 0.0)
+        breaks = np.flatnonzero(np.diff(newest[newer]) > MAX_BRIDGE) + 1
+        kept = max(np.split(newer, breaks), key=lambda part: newest[part[-1]] - newest[part[0]])
         samples = newest[kept]
         rows = cls(
             kept,

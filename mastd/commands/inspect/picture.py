@@ -97,10 +97,10 @@ def _head(figure: Figure, inspected: Inspected, height: float) -> None:
     figure.text(_GRID["left"], 1.0 - 0.3 / height, _plain(text, 110), fontsize=9, ha="left")
 
 
-def _plain(text: str, most: int) -> str:
+def _plain(text: str, maximum: int) -> str:
     """Return a text of a file as a label: short, and no formula."""
     shown = clean(text)
-    return (shown if len(shown) <= most else f"{shown[: most - 1]}…").replace("$", r"\$")
+    return (shown if len(shown) <= maximum else f"{shown[: maximum - 1]}…").replace("$", r"\$")
 
 
 def _history(panel: Axes, series: Series, channel: Channel, *, last: bool) -> None:
@@ -193,7 +193,7 @@ def _road(inspected: Inspected, series: Series) -> Figure:
 def _image(panel: Axes, series: Series, sections: list[tuple[float, Channel]]) -> QuadMesh:
     """Draw heights over u and v, every so manyeth where there are more than can be told apart."""
     rows, columns = (
-        -(-size // most) for size, most in zip((series.count, len(sections)), _IMAGE, strict=True)
+        -(-size // max_size) for size, max_size in zip((series.count, len(sections)), _IMAGE, strict=True)
     )
     shown = sections[::columns]
     heights = np.column_stack([_drawable(channel.values[::rows]) for _, channel in shown])

@@ -247,9 +247,9 @@ def _table(
     number_width = max(len(str(number)) for number in numbers)
     units = [_cut(clean(channel.unit), 10) or "?" for channel in channels]
     unit_width = max(len("unit"), *map(len, units))
-    room = _WIDTH - 2 - number_width - unit_width - sum(width + 1 for width in widths) - 3
+    space = _WIDTH - 2 - number_width - unit_width - sum(width + 1 for width in widths) - 3
     names = [clean(channel.name) for channel in channels]
-    name_width = max(_MIN_NAME, min(room, _MAX_NAME, max(len("name"), *map(len, names))))
+    name_width = max(_MIN_NAME, min(space, _MAX_NAME, max(len("name"), *map(len, names))))
     lines = []
     for number, name, unit, row in (
         ("#", "name", "unit", _HEADINGS),
@@ -339,36 +339,38 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _missing_lines(inspected: Inspected, everything: bool) -> list[str]:
     """Return how many values of which channels are no finite numbers."""
-    told = [
+    reported = [
         f"channel {number}: {found.missing} NaN" + (f", {found.infinite} infinite" if found.infinite else "")
         for _, number, _, found in inspected.rows()
         if found.missing or found.infinite
     ]
-    shown = told if everything else told[:_MAX_CHANNELS]
+    shown = reported if everything else reported[:_MAX_CHANNELS]
     lines = [_pair("" if k else "missing", text) for k, text in enumerate(shown)]
     return (
-        lines if len(shown) == len(told) else [*lines, _pair("", f"… {len(told) - len(shown)} more: --all")]
+        lines
+        if len(shown) == len(reported)
+        else [*lines, _pair("", f"… {len(reported) - len(shown)} more: --all")]
     )
 
 
 def _description_lines(inspected: Inspected, everything: bool) -> list[str]:
     """Return what channels mean in the file's words, each once."""
-    told: dict[str, list[int]] = {}
+    reported: dict[str, list[int]] = {}
     for _, number, channel, _ in inspected.rows():
         if channel.description and channel.description != channel.name:
-            told.setdefault(clean(channel.description), []).append(number)
-    lines = [f"{_ranges(numbers)}: {text}" for text, numbers in told.items()]
+            reported.setdefault(clean(channel.description), []).append(number)
+    lines = [f"{_ranges(numbers)}: {text}" for text, numbers in reported.items()]
     shown = lines if everything else [_cut(line, _WIDTH - 12) for line in lines[:_MAX_CHANNELS]]
     return [_pair("" if k else "meaning", line) for k, line in enumerate(shown)]
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(text: str, maximum: int) -> str:
+    return text if len(text) <= maximum else f"{text[: maximum - 1]}…"
 
 
-def _middle_cut(text: str, most: int) -> str:
+def _middle_cut(text: str, maximum: int) -> str:
     """Return a name that is too long without its middle: names of a set differ at their ends."""
-    if len(text) <= most:
+    if len(text) <= maximum:
         return text
-    head = (most - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+    head = (maximum - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (maximum - 1 - head) :]}"

@@ -93,12 +93,12 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     history, task, matrix = _resumed(arguments) if arguments.resume else _begun(arguments)
     directory = task.directory
     player = _player(arguments, directory, stop)
-    told = (lambda line: None) if arguments.json else partial(print, flush=True)
+    report = (lambda line: None) if arguments.json else partial(print, flush=True)
     noise = positive("--noise", arguments.noise, TIME)
     try:
         with plant_lock(arguments.plant):
             history = iterate(
-                task, history, player, arguments.plays, noise, matrix, told, partial(_show, directory)
+                task, history, player, arguments.plays, noise, matrix, report, partial(_show, directory)
             )
     except MastdError as error:
         print(error, file=sys.stderr)

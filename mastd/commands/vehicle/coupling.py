@@ -135,8 +135,8 @@ def _document(found: dict[str, dict[str, Margins]], settings: TableSettings) -> 
         name: {kind.replace(" ", "_"): asdict(one) for kind, one in kinds.items()}
         for name, kinds in found.items()
     }
-    told = {"table": settings.name, "period_s": PERIOD, "damping": DAMPING, "vehicles": vehicles}
-    return json.dumps(plain(told), allow_nan=False)
+    document = {"table": settings.name, "period_s": PERIOD, "damping": DAMPING, "vehicles": vehicles}
+    return json.dumps(plain(document), allow_nan=False)
 
 
 def _page(found: dict[str, dict[str, Margins]], settings: TableSettings) -> str:

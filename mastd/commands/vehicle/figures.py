@@ -35,7 +35,7 @@ def run_figures(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         step=given.get("step", 1e-3),
         solver=solver_of(arguments),
         accuracy="fast",
-        tell=tell,
+        report=tell,
     )
     if shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -49,8 +49,8 @@ def run_figures(arguments: argparse.Namespace, given: dict[str, float]) -> int:
 
         deliver(arguments.target, write)
     if arguments.json:
-        told = {"vehicle": model.name, "speed_ms": speed, "figures": entries(found)}
-        print(json.dumps(plain(told), allow_nan=False))
+        document = {"vehicle": model.name, "speed_ms": speed, "figures": entries(found)}
+        print(json.dumps(plain(document), allow_nan=False))
         return 0
     print(f"{model.name}, at {speed * 3.6:.4g} km/h")
     print(aligned(finding_lines(found)))

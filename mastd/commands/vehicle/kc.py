@@ -150,4 +150,4 @@ def _page(axle: AxleKinematics) -> str:
 
 def _shown(count: int) -> list[int]:
     """Return five positions, or all where there are fewer."""
-    return sorted({round(share * (count - 1) / 4) for share in range(5)})
+    return sorted({round(ratio * (count - 1) / 4) for ratio in range(5)})

@@ -176,14 +176,14 @@ def drive(arguments: argparse.Namespace) -> int:
         print(page(setup, trace, figures, seconds_per_step, findings))
     if figures.unconverged is None:
         return 0
-    told = fault(
+    message = fault(
         figures,
         accuracy=arguments.accuracy,
         solver=solver.formulation,
         step=step,
         trouble="".join(troubles),
     )
-    print(told, file=sys.stderr)
+    print(message, file=sys.stderr)
     return FAULT
 
 

@@ -36,7 +36,9 @@ def document(
             "peak_vertical_acceleration_ms2": figures.peak_vertical_acceleration,
             "final_position_m": figures.final_position,
             "final_yaw_rad": figures.final_yaw,
-            "wheel_loads_n": {wheel: {"least": least, "most": most} for wheel, least, most in loads},
+            "wheel_loads_n": {
+                wheel: {"least": minimum, "most": maximum} for wheel, minimum, maximum in loads
+            },
             "outside_m": dict(zip(trace.wheels, figures.outside, strict=True)),
             "left_road_s": figures.left_road,
             "iterations": {"mean": figures.mean_iterations, "most": figures.most_iterations},
@@ -110,9 +112,9 @@ def page(
         *(
             (
                 f"load {wheel}",
-                f"{fixed(least, 1)} to {fixed(most, 1)} N" + ("  (lifts off)" if least <= 0.0 else ""),
+                f"{fixed(minimum, 1)} to {fixed(maximum, 1)} N" + ("  (lifts off)" if minimum <= 0.0 else ""),
             )
-            for wheel, least, most in zip(
+            for wheel, minimum, maximum in zip(
                 trace.wheels, figures.least_loads, figures.largest_loads, strict=True
             )
         ),
@@ -156,8 +158,10 @@ def fault(figures: Summary, *, accuracy: str, solver: str, step: float, trouble:
     left = figures.unconverged
     assert left is not None
     if solver not in NEWTON_FORMULATIONS:
-        told = trouble or "its numbers are not finite any more, the step is too long for the time integrator"
-        return f"t = {left.time:.6g} s: {told}; try a smaller --step or --solver chassis"
+        message = (
+            trouble or "its numbers are not finite any more, the step is too long for the time integrator"
+        )
+        return f"t = {left.time:.6g} s: {message}; try a smaller --step or --solver chassis"
     remedies = ["--accuracy fast"] if accuracy == "exact" else []
     if step > ROBUST_STEP:
         remedies.append(f"a --step of {ROBUST_STEP * 1e3:g} ms")

@@ -70,7 +70,7 @@ def run_tyre(arguments: argparse.Namespace) -> int:
     from mastd.vehicle.magic_formula.formula import pack
 
     properties = read_tir(arguments.file)
-    loads = loads or [share * properties.get("FNOMIN") for share in _SHARES]
+    loads = loads or [ratio * properties.get("FNOMIN") for ratio in _SHARES]
     coefficients = pack(properties)
     document = tyre_document(properties, coefficients, loads)
     if arguments.plot:

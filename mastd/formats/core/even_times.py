@@ -49,11 +49,11 @@ class Even:
     warning: str = ""
 
 
-def printed(words: Iterable[str]) -> Printed:
+def printed(texts: Iterable[str]) -> Printed:
     """Return how finely some words print their numbers; words that are no numbers count for nothing."""
     decimals, significant = 0, 1
-    for word in words:
-        match = _PRINTED.fullmatch(word.strip())
+    for text in texts:
+        match = _PRINTED.fullmatch(text.strip())
         if match is None:
             continue
         fraction = match[2] or ""
@@ -72,15 +72,15 @@ def even(times: FloatArray, digits: Printed) -> Even | None:
 
 
 def _even(times: FloatArray, digits: Printed) -> Even | None:
-    largest = float(np.max(np.abs(times)))
-    exact = _steps(times, np.full(len(times) - 1, 4.0 * np.spacing(largest)))
+    maximum = float(np.max(np.abs(times)))
+    exact = _steps(times, np.full(len(times) - 1, 4.0 * np.spacing(maximum)))
     if exact is not None:
         return Even(_reproducing(times, *exact))
     unit = digits.unit(times[1:])
-    rounded = _steps(times, 0.5 * unit + 4.0 * np.spacing(largest))
+    rounded = _steps(times, 0.5 * unit + 4.0 * np.spacing(maximum))
     if rounded is not None:
         return _of_rounded(rounded, float(np.max(unit)))
-    single = _steps(times, 0.5 * unit + _SINGLE * largest)
+    single = _steps(times, 0.5 * unit + _SINGLE * maximum)
     if single is None:
         return None
     step = _simplest(*single)

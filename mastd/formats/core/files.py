@@ -31,18 +31,18 @@ def head_of(path: Path, count: int) -> bytes:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def content_of(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a file; raise FormatError where it cannot be read or has more than ``most``."""
+def content_of(path: Path, maximum: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file; raise FormatError where it cannot be read or has more than ``maximum``."""
     try:
         size = _refuse_streams(path)
-        if size > most:
-            raise FormatError(f"{path}: too large: {size / 1e6:.0f} MB, at most {most / 1e6:.0f} MB")
+        if size > maximum:
+            raise FormatError(f"{path}: too large: {size / 1e6:.0f} MB, at most {maximum / 1e6:.0f} MB")
         with path.open("rb") as file:
-            content = file.read(most + 1)
+            content = file.read(maximum + 1)
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(content) > most:
-        raise FormatError(f"{path}: too large: more than {most / 1e6:.0f} MB")
+    if len(content) > maximum:
+        raise FormatError(f"{path}: too large: more than {maximum / 1e6:.0f} MB")
     return content
 
 

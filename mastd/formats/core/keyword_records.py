@@ -87,13 +87,13 @@ class Header:
             raise FormatError(f"{self.place(key)}: {text[:40]!r} is not a number")
         return value
 
-    def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
+    def whole(self, key: str, minimum: int, maximum: int, default: int | None = None) -> int:
         """A whole number between two bounds, both included."""
         value = self.number(key, None if default is None else float(default))
         if value != math.floor(value):
             raise FormatError(f"{self.place(key)}: {self.text(key)!r} is not a whole number")
-        if not least <= value <= most:
-            raise FormatError(f"{self.place(key)}: {self.text(key)!r}: must be {least} to {most}")
+        if not minimum <= value <= maximum:
+            raise FormatError(f"{self.place(key)}: {self.text(key)!r}: must be {minimum} to {maximum}")
         return int(value)
 
 
@@ -119,13 +119,13 @@ def number_text(value: float) -> str:
     return short if float(short) == value else f"{value:.16E}"
 
 
-def fitting(text: str, most: int) -> bytes:
-    """Truncate a text to a record: at most ``most`` bytes, no control characters.
+def fitting(text: str, maximum: int) -> bytes:
+    """Truncate a text to a record: at most ``maximum`` bytes, no control characters.
 
     Latin-1, which old programs show, unless it would be read as something else; then UTF-8.
     """
-    plain = _CONTROL.sub(" ", text).strip()[:most].rstrip()
-    while len(content := _encoded(plain)) > most:
+    plain = _CONTROL.sub(" ", text).strip()[:maximum].rstrip()
+    while len(content := _encoded(plain)) > maximum:
         plain = plain[:-1].rstrip()
     return content
 

@@ -41,6 +41,6 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     return found
 
 
-def one_line(text: str, most: int = 300) -> str:
-    """Return a text in one line of at most ``most`` characters."""
-    return " ".join(text.split())[:most]
+def one_line(text: str, maximum: int = 300) -> str:
+    """Return a text in one line of at most ``maximum`` characters."""
+    return " ".join(text.split())[:maximum]

@@ -130,9 +130,9 @@ def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -
             field = row[start : start + width]
             value = number_of(field)
             if value is None:
-                word = field.strip()
-                column = start + (len(field) - len(field.lstrip()) if word else 0)
-                raise FormatError(_place_and_word(path, number, column, word[:_WORD]))
+                phrase = field.strip()
+                column = start + (len(field) - len(field.lstrip()) if phrase else 0)
+                raise FormatError(_place_and_word(path, number, column, phrase[:_WORD]))
             found.append(value)
     return np.array(found, dtype=np.float64)
 
@@ -230,10 +230,10 @@ def _complaint(path: Path, number: int, line: str, position: int) -> str:
     return _place_and_word(path, number, start, words[0] if words else "")
 
 
-def _place_and_word(path: Path, number: int, start: int, word: str) -> str:
+def _place_and_word(path: Path, number: int, start: int, text: str) -> str:
     location = f"{path}:{number}:{start + 1}"
-    if not word:
+    if not text:
         return f"{location}: a field contains no number"
-    if "," in word:
-        return f"{location}: comma in {word!r}: use a decimal point and separate values by blanks"
-    return f"{location}: {word!r} is not a number"
+    if "," in text:
+        return f"{location}: comma in {text!r}: use a decimal point and separate values by blanks"
+    return f"{location}: {text!r} is not a number"

@@ -166,8 +166,8 @@ def _timed(
     column = np.asarray(dataset[()], dtype=np.float64).ravel()
     if not unit:
         series, more_warnings = series_on(column, channels, name)
-        told = f"{dataset.name}: times without a unit"
-        return replace(series, axis_unit=""), (*warnings, told, *more_warnings)
+        warning = f"{dataset.name}: times without a unit"
+        return replace(series, axis_unit=""), (*warnings, warning, *more_warnings)
     positions = in_seconds(column, unit)
     if positions is None:
         more = f"{dataset.name}: the unit {unit!r} of the times is unknown: read unconverted"

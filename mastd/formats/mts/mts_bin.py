@@ -276,8 +276,8 @@ def _records(
 
 def _floats(path: Path, series: Series, table: FloatArray, lost: list[str]) -> NDArray[np.float32]:
     for channel in series.channels:
-        if channel.values.size and (largest := float(np.max(np.abs(channel.values)))) > _LARGEST:
-            raise FormatError(f"{path}: {channel.name}: {largest:g} exceeds the 32-bit range")
+        if channel.values.size and (maximum := float(np.max(np.abs(channel.values)))) > _LARGEST:
+            raise FormatError(f"{path}: {channel.name}: {maximum:g} exceeds the 32-bit range")
     stored = table.astype("<f4")
     if not np.array_equal(stored, table):
         lost.append("values are rounded to 32 bits: 7 digits")

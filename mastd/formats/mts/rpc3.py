@@ -245,17 +245,17 @@ def _span(header: Header, stated: Stated, frames: int, warnings: list[str]) -> t
     """Return the first point with data and the number of such points."""
     points = stated.points_per_frame
     first = points // 2 if stated.half_frames else 0
-    most = frames * points - 2 * first
-    if most < 1:
+    maximum = frames * points - 2 * first
+    if maximum < 1:
         raise FormatError(
             f"{header.place('HALF_FRAMES')}: {frames} frame in all, the two halves, and no data"
         )
     if stated.samples is None:
-        return first, most
-    if stated.samples > most:
-        raise FormatError(f"{header.place('SAMPLES')}: {stated.samples}, but the frames hold {most}")
-    if most - stated.samples >= stated.points_per_group:
-        warnings.append(f"SAMPLES is {stated.samples}, the frames hold {most}: {stated.samples} are used")
+        return first, maximum
+    if stated.samples > maximum:
+        raise FormatError(f"{header.place('SAMPLES')}: {stated.samples}, but the frames hold {maximum}")
+    if maximum - stated.samples >= stated.points_per_group:
+        warnings.append(f"SAMPLES is {stated.samples}, the frames hold {maximum}: {stated.samples} are used")
     return first, stated.samples
 
 
@@ -308,9 +308,9 @@ def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[l
         pairs = [_integers(channel.values, layout.full_scale) for channel in series.channels]
         return [scale for scale, _ in pairs], [numbers for _, numbers in pairs]
     for channel in series.channels:
-        largest = float(np.max(np.abs(channel.values)))
-        if largest > _LARGEST:
-            raise FormatError(f"{path}: {channel.name}: {largest:g} exceeds the 32-bit range")
+        maximum = float(np.max(np.abs(channel.values)))
+        if maximum > _LARGEST:
+            raise FormatError(f"{path}: {channel.name}: {maximum:g} exceeds the 32-bit range")
     numbers: list[Numbers] = [channel.values.astype(np.float32) for channel in series.channels]
     pairs_equal = zip(numbers, series.channels, strict=True)
     if not all(np.array_equal(stored, channel.values) for stored, channel in pairs_equal):
@@ -320,8 +320,8 @@ def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[l
 
 def _integers(values: FloatArray, full_scale: int) -> tuple[float, Numbers]:
     scale = float(f"{np.max(np.abs(values)) / full_scale:.9E}") or 1.0
-    most = min(full_scale, 32767)
-    return scale, np.clip(np.rint(values / scale), -most, most).astype(np.int16)
+    maximum = min(full_scale, 32767)
+    return scale, np.clip(np.rint(values / scale), -maximum, maximum).astype(np.int16)
 
 
 def _records(
@@ -359,7 +359,7 @@ def _records(
 
 
 def _of_channel(k: int, channel: Channel, scale: float, lost: list[str]) -> Mapping[str, bytes]:
-    largest = number_text(float(np.max(np.abs(channel.values))))
+    maximum = number_text(float(np.max(np.abs(channel.values))))
     name, unit = fitting(channel.name, VALUE - 1), fitting(channel.unit, VALUE - 1)
     for what, text, kept in (("name", channel.name, name), ("unit", channel.unit, unit)):
         if decode(kept) != text:
@@ -368,8 +368,8 @@ def _of_channel(k: int, channel: Channel, scale: float, lost: list[str]) -> Mapp
         f"DESC.CHAN_{k}": name,
         f"UNITS.CHAN_{k}": unit,
         f"SCALE.CHAN_{k}": number_text(scale).encode(),
-        f"UPPER_LIMIT.CHAN_{k}": largest.encode(),
-        f"LOWER_LIMIT.CHAN_{k}": (f"-{largest}").encode(),
+        f"UPPER_LIMIT.CHAN_{k}": maximum.encode(),
+        f"LOWER_LIMIT.CHAN_{k}": (f"-{maximum}").encode(),
         f"MAP.CHAN_{k}": str(k).encode(),
     }
 

@@ -202,8 +202,8 @@ def _take(header: Header, block: str, line: int, text: str) -> None:
         # A name that is longer than a line goes on in the next one.
         name, first = header.reference
         if len(name) + len(text) > MAX_NAME_LENGTH:
-            told = f"a name of more than {MAX_NAME_LENGTH} characters"
-            raise FormatError(f"{header.path}:{line}: $ROAD_CRG_FILE: {told}")
+            warning = f"a name of more than {MAX_NAME_LENGTH} characters"
+            raise FormatError(f"{header.path}:{line}: $ROAD_CRG_FILE: {warning}")
         header.reference = name + text, first
 
 
@@ -272,8 +272,8 @@ def _take_channel(header: Header, line: int, text: str) -> None:
         header.told(f"{location}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
 
 
-def _some(text: str, most: int = 40) -> str:
-    return _printable(text if len(text) <= most else text[: most - 1] + "…")
+def _some(text: str, maximum: int = 40) -> str:
+    return _printable(text if len(text) <= maximum else text[: maximum - 1] + "…")
 
 
 def _printable(text: str) -> str:

@@ -168,8 +168,8 @@ def _point(begin: float, length: float, axis: str, default: float, modifiers: Mo
         return absolute.value
     if fraction is None and offset is None:
         return default
-    share = 0.0 if fraction is None else fraction.value
-    base = default if fraction is None else begin + share * length
+    ratio = 0.0 if fraction is None else fraction.value
+    base = default if fraction is None else begin + ratio * length
     return base + (0.0 if offset is None else offset.value)
 
 
@@ -179,8 +179,8 @@ def _place(road: StoredRoad, line: FloatArray, u: float, v: float) -> tuple[Floa
     Between two rows a point lies on the line from one's place beside the first to the other's, each on the
     bisector of the chords that meet there, so that it is v beside the chord.
     """
-    share = (u - road.start) / road.spacing
-    k = int(min(max(share, 0.0), len(line) - 2))
+    row = (u - road.start) / road.spacing
+    k = int(min(max(row, 0.0), len(line) - 2))
     chords = np.diff(line[max(k - 1, 0) : k + 3], axis=0)
     here = min(k, 1)
     normal = _normal(chords[here])
@@ -190,7 +190,7 @@ def _place(road: StoredRoad, line: FloatArray, u: float, v: float) -> tuple[Floa
         sides.append(bisector / max(float(bisector @ normal), 1e-10))
     begin, end = line[k] + v * sides[0], line[k + 1] + v * sides[1]
     outside = road.heading if u <= road.start else float(road.headings[k])
-    return begin + (share - k) * (end - begin), outside
+    return begin + (row - k) * (end - begin), outside
 
 
 def _normal(chord: FloatArray) -> FloatArray:
@@ -200,7 +200,7 @@ def _normal(chord: FloatArray) -> FloatArray:
 
 def _height(road: StoredRoad, heights: FloatArray, u: float, v: float) -> float:
     """Return the height at a point, level beyond ends and edges."""
-    share = min(max((u - road.start) / road.spacing, 0.0), len(heights) - 1.0)
-    k = min(int(share), len(heights) - 2)
+    weight = min(max((u - road.start) / road.spacing, 0.0), len(heights) - 1.0)
+    k = min(int(weight), len(heights) - 2)
     near, far = (float(np.interp(v, road.across, heights[row])) for row in (k, k + 1))
-    return near + (share - k) * (far - near)
+    return near + (weight - k) * (far - near)

@@ -36,7 +36,7 @@ def ignored_options(options: Options) -> list[str]:
 
     Raises FormatError, one line, for an option that has no such value.
     """
-    told = []
+    warnings = []
     for axis, sides in _SIDES.items():
         level = f"is not applied: beyond the {sides} the ground continues level"
         mode, offset = (options.get(f"border_{key}_{axis}") for key in ("mode", "offset"))
@@ -46,16 +46,18 @@ def ignored_options(options: Options) -> list[str]:
                     f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, expected 0 to 4"
                 )
             asked = f"BORDER_MODE_{axis.upper()} = {mode.value:g} ({_BORDERS[mode.value]})"
-            told.append(f"{mode.place}: {asked} {level}")
+            warnings.append(f"{mode.place}: {asked} {level}")
         if offset is not None and offset.value != 0.0:
-            told.append(f"{offset.place}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m {level}")
+            warnings.append(f"{offset.place}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m {level}")
     closed = options.get("refline_continuation")
     if closed is not None and closed.value != 0.0:
         if closed.value != 1.0:
             raise FormatError(f"{closed.place}: REFLINE_CONTINUATION is {closed.value:g}, expected 0 or 1")
         asked = "REFLINE_CONTINUATION = 1 (a closed track)"
-        told.append(f"{closed.place}: {asked} is not applied: the road ends at the end of its reference line")
-    return told
+        warnings.append(
+            f"{closed.place}: {asked} is not applied: the road ends at the end of its reference line"
+        )
+    return warnings
 
 
 def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: Options) -> FloatArray:
@@ -65,7 +67,7 @@ def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: O
     Raises FormatError for a length below zero.
     """
     positions = spacing * np.arange(len(heights))
-    share, base = np.ones(len(heights)), np.zeros(len(heights))
+    row, base = np.ones(len(heights)), np.zeros(len(heights))
     for key, way, level in (
         ("border_smooth_ubeg", positions, levels[0]),
         ("border_smooth_uend", positions[::-1], levels[-1]),
@@ -76,7 +78,7 @@ def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: O
         if not stated.value > 0.0:
             raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g} m, expected a length")
         inside = way < stated.value
-        share[inside], base[inside] = way[inside] / stated.value, level
-    if (share == 1.0).all():
+        row[inside], base[inside] = way[inside] / stated.value, level
+    if (row == 1.0).all():
         return heights
-    return np.where((share < 1.0)[:, np.newaxis], (base + share * (heights.T - base)).T, heights)
+    return np.where((row < 1.0)[:, np.newaxis], (base + row * (heights.T - base)).T, heights)

@@ -139,9 +139,9 @@ def levels_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
     return spread if near is not None or road.slopes.any() else from_start
 
 
-def _near(road: StoredRoad, gap: FloatArray, end: Stated, stated: str) -> str | None:
+def _near(road: StoredRoad, difference: FloatArray, end: Stated, stated: str) -> str | None:
     """Return None where an end is met, a warning where it is nearly; FormatError where it is not."""
-    distance = math.hypot(*gap)
+    distance = math.hypot(*difference)
     if distance <= max(_ROUNDED, _ROUNDED_SHARE * road.length):
         return None
     if not distance <= _WRONG_SHARE * road.length:
@@ -151,8 +151,8 @@ def _near(road: StoredRoad, gap: FloatArray, end: Stated, stated: str) -> str | 
 
 def _blended(from_start: FloatArray, end: FloatArray) -> FloatArray:
     """Return a line integrated from both ends, each weighing the more the nearer it is."""
-    share = np.linspace(0.0, 1.0, len(from_start))[:, np.newaxis]
-    met: FloatArray = from_start + share * (end - from_start[-1])
+    weight = np.linspace(0.0, 1.0, len(from_start))[:, np.newaxis]
+    met: FloatArray = from_start + weight * (end - from_start[-1])
     return met
 
 
@@ -172,8 +172,8 @@ def _check_channels(header: Header, channels: Mapping[str, FloatArray], start: f
             stated = header.road.get(f"reference_line_{key}_{name if name == 'phi' else name[0]}")
             if stated is None or (key == "start" and name == "phi"):
                 continue
-            gap = stated.value - float(values[row])
-            if not abs(math.remainder(gap, math.tau) if name == "phi" else gap) <= _BESIDE:
+            distance = stated.value - float(values[row])
+            if not abs(math.remainder(distance, math.tau) if name == "phi" else distance) <= _BESIDE:
                 header.warn(
                     f"{stated.place}: {name} at the {key} is stated as {stated.value:g}, the channel has "
                     f"{values[row]:g} there: the channel is used"
@@ -189,8 +189,8 @@ def _constant(header: Header, key: str) -> float:
     start, end = (header.road.get(f"reference_line_{side}_{key}") for side in ("start", "end"))
     value = 0.0 if start is None else start.value
     if end is not None:
-        gap = math.remainder(end.value - value, math.tau) if key == "phi" else end.value - value
-        if not abs(gap) <= _SAME:
+        distance = math.remainder(end.value - value, math.tau) if key == "phi" else end.value - value
+        if not abs(distance) <= _SAME:
             raise FormatError(
                 f"{end.place}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, "
                 "without a channel in between"

@@ -105,11 +105,11 @@ def _child(request: Mapping[str, Any], memory: int, readers: ModuleType, folder:
     try:
         tempfile.tempdir = folder
         _limit(request)
-        with _listening() as said:
+        with _listening() as messages:
             try:
                 packed = getattr(readers, request["function"])(Path(request["path"]))
                 message = {
-                    "document": {**packed.document, "said": said[:_MAX_SAID]},
+                    "document": {**packed.document, "said": messages[:_MAX_SAID]},
                     "shapes": [list(array.shape) for array in packed.arrays],
                 }
             except MastdError as error:
@@ -170,12 +170,12 @@ def _limit(request: Mapping[str, Any]) -> None:
 @contextlib.contextmanager
 def _listening() -> Iterator[list[str]]:
     """Collect what libraries warn of by Python's means; what they print goes nowhere."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def note(text: str) -> None:
         line = one_line(text)
-        if line and line not in said:
-            said.append(line)
+        if line and line not in messages:
+            messages.append(line)
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -188,7 +188,7 @@ def _listening() -> Iterator[list[str]]:
         for category in (UserWarning, RuntimeWarning):
             warnings.simplefilter("default", category)
         warnings.showwarning = lambda message, *_, **__: note(str(message))
-        yield said
+        yield messages
     logging.getLogger().removeHandler(listener)
 
 

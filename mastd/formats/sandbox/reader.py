@@ -56,11 +56,11 @@ def max_expanded(size: int) -> int:
 
 def check_expanded(path: Path, values: int) -> None:
     """Raise FormatError where a file declares more values than its size allows."""
-    most = max_expanded(path.stat().st_size)
-    if not 0 <= 8 * values <= most:
+    maximum = max_expanded(path.stat().st_size)
+    if not 0 <= 8 * values <= maximum:
         raise FormatError(
             f"{path}: declares {values} values, {8 * values / 1e6:.0f} MB: "
-            f"maximum for a file of this size {most / 1e6:.0f} MB"
+            f"maximum for a file of this size {maximum / 1e6:.0f} MB"
         )
 
 
@@ -149,11 +149,11 @@ class _Template:
             )
         self.end = weakref.finalize(self, _end, process, self._socket)
         self._socket.settimeout(_STARTING_SECONDS)
-        said = self._received()
-        if said != "ready":
+        message = self._received()
+        if message != "ready":
             self.end()
             raise UsageError(
-                f"the package {libraries[0]} cannot be used: {said or 'its process ends immediately'}"
+                f"the package {libraries[0]} cannot be used: {message or 'its process ends immediately'}"
             )
 
     def run(self, request: Mapping[str, Any], descriptor: int) -> int | None:
@@ -163,8 +163,8 @@ class _Template:
             socket.send_fds(self._socket, [json.dumps(request).encode()], [descriptor])
         except OSError:
             return None
-        said = self._received()
-        return int(said) if said else None
+        message = self._received()
+        return int(message) if message else None
 
     def _received(self) -> str:
         try:
@@ -322,5 +322,5 @@ def unpack(packed: Packed) -> Measurement:
                 name=one["name"],
             )
         )
-    warnings = (*document["warnings"], *(one_line(said) for said in document.get("said", ())))
+    warnings = (*document["warnings"], *(one_line(message) for message in document.get("said", ())))
     return Measurement(document["format"], tuple(series), document["notes"], warnings)

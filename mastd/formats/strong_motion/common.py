@@ -35,9 +35,9 @@ _MIN_PEAK: Final = 1e-300
 Writer = Callable[[Path, Measurement], tuple[str, ...]]
 
 
-def head_lines(head: bytes, most: int) -> list[str]:
+def head_lines(head: bytes, maximum: int) -> list[str]:
     """Return the first lines of a file's head, none where it is no text."""
-    return split_lines(head.decode("latin-1"))[:most] if is_text(head) else []
+    return split_lines(head.decode("latin-1"))[:maximum] if is_text(head) else []
 
 
 def series_of(measurement: Measurement, path: Path, title: str) -> tuple[Series, float]:
@@ -93,13 +93,13 @@ def in_units(
     )
 
 
-def plain_unit(word: str) -> str:
+def plain_unit(text: str) -> str:
     """Return a unit in this product's spelling (``CM/SEC/SEC`` is ``cm/s2``), an unknown one unchanged."""
-    word = word.strip()
-    plain = re.sub(r"sec\b|sec(?=2|\^2|\*\*2)", "s", word.lower())
+    text = text.strip()
+    plain = re.sub(r"sec\b|sec(?=2|\^2|\*\*2)", "s", text.lower())
     plain = re.sub(r"^cms\b", "cm", plain).replace("s**2", "s2").replace("s^2", "s2").replace("s/s", "s2")
-    meaning = si_unit(word)
-    return plain if meaning is not None and meaning == si_unit(plain) else word
+    meaning = si_unit(text)
+    return plain if meaning is not None and meaning == si_unit(plain) else text
 
 
 def left_out(measurement: Measurement, series: Series, kept: Collection[str]) -> tuple[str, ...]:
@@ -151,9 +151,9 @@ def peak_warning(
     return (f"{path}: the header states a peak of {stated:g} {unit}, that of the values {other} {peak:g}",)
 
 
-def line_of(text: str, most: int = 80) -> str:
-    """Return a text as one line of at most ``most`` characters."""
-    return " ".join(text.split())[:most].rstrip()
+def line_of(text: str, maximum: int = 80) -> str:
+    """Return a text as one line of at most ``maximum`` characters."""
+    return " ".join(text.split())[:maximum].rstrip()
 
 
 def iso_time(

@@ -154,13 +154,13 @@ def _length_warning(path: Path, head: ChannelHead) -> list[str]:
     length = head.count * head.step
     if abs(stated - length) <= head.step / 2 + 1e-6 * length:
         return []
-    said = (
+    text = (
         f"{path}:{head.data_line + 1}: the header states a length of {stated:g} s, {head.count} values every "
         f"{head.step:g} s are {length:g} s"
     )
     if not abs(stated - length) <= max(1.5 * head.step, _LENGTH_SHARE * length):
-        raise FormatError(f"{said}: step or count is wrong")
-    return [f"{said}; all are read"]
+        raise FormatError(f"{text}: step or count is wrong")
+    return [f"{text}; all are read"]
 
 
 def _series(heads: list[ChannelHead], values: list[FloatArray]) -> tuple[Series, ...]:

@@ -105,9 +105,9 @@ class ChannelHead:
     def component(self) -> str:
         """The direction in the text's words, else as azimuth in degrees; "" without one."""
         match = self._channel()
-        words = match["words"].strip() if match else ""
+        texts = match["words"].strip() if match else ""
         azimuth = self.integers[AZIMUTH] if len(self.integers) > AZIMUTH else None
-        return words or ("" if azimuth is None else f"{azimuth} deg")
+        return texts or ("" if azimuth is None else f"{azimuth} deg")
 
     @property
     def start(self) -> str:
@@ -153,11 +153,11 @@ def channel_head(path: Path, lines: Sequence[str], begin: int) -> ChannelHead:
     unknown = next((match for line in text if (match := _UNKNOWN.search(line))), None)
     no_integer = number_of(unknown["integer"]) if unknown else -999.0
     no_real = number_of(unknown["real"]) if unknown else -999.0
-    words, position = _numbers(path, lines, position, "integer")
-    integers = tuple(_known_integer(word, no_integer) for word in words)
-    words, position = _numbers(path, lines, position, "real")
-    reals = tuple(value if (value := number_of(word)) != no_real else None for word in words)
-    step = _step(path, words, reals, position)
+    texts, position = _numbers(path, lines, position, "integer")
+    integers = tuple(_known_integer(unit_text, no_integer) for unit_text in texts)
+    texts, position = _numbers(path, lines, position, "real")
+    reals = tuple(value if (value := number_of(unit_text)) != no_real else None for unit_text in texts)
+    step = _step(path, texts, reals, position)
     comments, position = _comments(path, lines, position)
     what, count, unit, layout = _data_line(path, lines, position, integers)
     return ChannelHead(text, integers, reals, comments, what, unit, count, step, layout, position, no_real)
@@ -182,18 +182,18 @@ def _numbers(path: Path, lines: Sequence[str], index: int, kind: str) -> tuple[l
     return header_fields(lines[index + 1 : behind], layout)[:count], behind
 
 
-def _known_integer(word: str, unknown: float | None) -> int | None:
-    value = number_of(word)
+def _known_integer(text: str, unknown: float | None) -> int | None:
+    value = number_of(text)
     return None if value is None or value == unknown or not value.is_integer() else int(value)
 
 
-def _step(path: Path, words: list[str], reals: tuple[float | None, ...], index: int) -> float | None:
+def _step(path: Path, texts: list[str], reals: tuple[float | None, ...], index: int) -> float | None:
     if len(reals) <= STEP_MS or reals[STEP_MS] is None:
         return None
-    step = scaled_number(words[STEP_MS], -3)
+    step = scaled_number(texts[STEP_MS], -3)
     if step is None or not step > 0.0:
         raise FormatError(
-            f"{path}:{index}: real-header value {STEP_MS + 1}, the step, is {words[STEP_MS]} ms"
+            f"{path}:{index}: real-header value {STEP_MS + 1}, the step, is {texts[STEP_MS]} ms"
         )
     return step
 
@@ -224,12 +224,12 @@ def _data_line(
     if layout is None:
         raise FormatError(f"{path}:{index + 1}: states no column format like (8F10.5)")
     named = _DATA_UNIT.search(match["rest"])
-    word = plain_unit(named["unit"]) if named else ""
+    text = plain_unit(named["unit"]) if named else ""
     code = int(named["code"]) if named and named["code"] else None
     header = integers[UNITS] if len(integers) > UNITS else None
-    units = {"text": word, "code": UNIT_CODES.get(code or -1, ""), "header": UNIT_CODES.get(header or -1, "")}
+    units = {"text": text, "code": UNIT_CODES.get(code or -1, ""), "header": UNIT_CODES.get(header or -1, "")}
     known = {name: unit for name, unit in units.items() if si_unit(unit) is not None}
     if len({si_unit(unit) for unit in known.values()}) > 1:
-        said = ", ".join(f"{unit} by its {name}" for name, unit in known.items())
-        raise FormatError(f"{path}:{index + 1}: states contradicting units: {said}")
-    return match["what"], int(match["count"]), next(iter(known.values()), word), layout
+        stated_text = ", ".join(f"{unit} by its {name}" for name, unit in known.items())
+        raise FormatError(f"{path}:{index + 1}: states contradicting units: {stated_text}")
+    return match["what"], int(match["count"]), next(iter(known.values()), text), layout

@@ -167,7 +167,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     """Write one component in the DYNA 1.2 form, in cm/s^2, cm/s or cm; values and step keep all digits."""
     channel, step = channel_of(measurement, path, _TITLE)
     values, unit, lines = in_units(channel, path, _TITLE, ("", *_QUANTITIES))
-    quantity, word, peak_key, time_key = _QUANTITIES.get(unit, ("", "", "", ""))
+    quantity, text, peak_key, time_key = _QUANTITIES.get(unit, ("", "", "", ""))
     peak = int(np.argmax(np.abs(values)))
     start = start_of(measurement.notes)
     entries = {key: line_of(measurement.notes.get(key, ""), 400) for key in _KEYS if key not in _OURS}
@@ -180,7 +180,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
         "NDATA": str(len(values)),
         "DURATION_S": repr(len(values) * step),
         "STREAM": line_of(channel.name),
-        "UNITS": word,
+        "UNITS": text,
         "HEADER_FORMAT": "DYNA 1.2",
         "DATA_TYPE": quantity,
     }

@@ -201,10 +201,10 @@ def _duration_warning(path: Path, duration: float | None, count: int, step: floa
         raise FormatError(f"{path}:{len(_NAMES) + 1}: no values follow the header")
     if duration is None:
         return ()
-    said = f"states a duration of {duration:g} s, its {count} values every {step:g} s are {count * step:g} s"
+    text = f"states a duration of {duration:g} s, its {count} values every {step:g} s are {count * step:g} s"
     if not abs(duration - count * step) < 1.0 + 1e-9 * abs(duration):
-        raise FormatError(f"{path}:12: {said}")
-    return (f"{path}:12: {said}",) if abs(duration - count * step) > step / 2 + 1e-9 * abs(duration) else ()
+        raise FormatError(f"{path}:12: {text}")
+    return (f"{path}:12: {text}",) if abs(duration - count * step) > step / 2 + 1e-9 * abs(duration) else ()
 
 
 def _value_warnings(path: Path, header: dict[str, str], values: FloatArray) -> list[str]:
@@ -225,9 +225,9 @@ def _offset_and_peak(values: FloatArray) -> tuple[float, float]:
     size = float(np.max(np.abs(values)))
     if size == 0.0:
         return 0.0, 0.0
-    shares = values / size
-    offset = float(np.mean(shares))
-    return offset * size, float(np.max(np.abs(shares - offset))) * size
+    ratios = values / size
+    offset = float(np.mean(ratios))
+    return offset * size, float(np.max(np.abs(ratios - offset))) * size
 
 
 def _start(stated: str) -> str:
@@ -256,9 +256,9 @@ def _full_scale(peak: float) -> float:
     """Return a full scale in gal in which a peak stays inside the counts, with six digits where it may."""
     if peak == 0.0:
         return 1.0
-    least = peak * (_FULL_SCALE / (_FULL_SCALE - 1.0))
-    rounded = float(f"{least:.5e}")
-    up = rounded if rounded >= least else float(f"{least * (1.0 + 1e-5):.5e}")
+    minimum = peak * (_FULL_SCALE / (_FULL_SCALE - 1.0))
+    rounded = float(f"{minimum:.5e}")
+    up = rounded if rounded >= minimum else float(f"{minimum * (1.0 + 1e-5):.5e}")
     return up if math.isfinite(up) else peak
 
 

@@ -115,8 +115,8 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     title = line_of(measurement.notes.get("title", ""), 200) or "RECORD"
     header = [_harmless(title), _harmless(event)]
     if unit:
-        quantity, word = _WRITTEN[unit]
-        header.append(f"{quantity} TIME SERIES IN UNITS OF {word}")
+        quantity, text = _WRITTEN[unit]
+        header.append(f"{quantity} TIME SERIES IN UNITS OF {text}")
     header.append(f"NPTS= {len(values):6d}, DT= {step!r} SEC")
     with replacing(path) as file:
         file.write("\n".join([*header, rows_of(values, "%15.7E", 5)]).encode())
@@ -140,8 +140,8 @@ def _header(path: Path, lines: list[str]) -> _Header:
     while end < len(heads) and _WORDS.match(heads[end]) and not _NO_WORDS.match(heads[end]):
         end += 1
     used = {count_place, step_place, unit_place}
-    words = tuple(line.strip() for k, line in enumerate(heads[:end]) if k not in used)
-    return _Header(count, count_place, step, quantity, unit, words, end)
+    texts = tuple(line.strip() for k, line in enumerate(heads[:end]) if k not in used)
+    return _Header(count, count_place, step, quantity, unit, texts, end)
 
 
 def _find_count(path: Path, heads: list[str]) -> tuple[int, int]:
@@ -176,16 +176,16 @@ def _find_unit(path: Path, heads: list[str]) -> tuple[int, str, str]:
         if match is None or not match[1].strip():
             continue
         rest = match[1].strip().rstrip(".,;:")
-        word = rest if si_unit(rest) else rest.split()[0].rstrip(".,;:")
+        text = rest if si_unit(rest) else rest.split()[0].rstrip(".,;:")
         named = _QUANTITY.search(line)
         quantity = named[1].lower() if named else ""
-        meaning = si_unit(word)
+        meaning = si_unit(text)
         if quantity and meaning and meaning.dimension != _DIMENSIONS[quantity]:
             raise FormatError(
-                f"{path}:{index + 1}:{match.start(1) + 1}: {quantity} in {word}, which is a unit of "
+                f"{path}:{index + 1}:{match.start(1) + 1}: {quantity} in {text}, which is a unit of "
                 f"{meaning.dimension or meaning.symbol}"
             )
-        return index, quantity, plain_unit(word)
+        return index, quantity, plain_unit(text)
     return -1, "", ""
 
 

@@ -186,14 +186,14 @@ def _unit(path: Path, line: str) -> str:
 def _unit_or_none(line: str) -> str | None:
     """Return the unit of the kind of data that the first line names, "" without one, None for spectra."""
     match = _KIND.match(line[:80])
-    words = match["word"].upper() if match else ""
+    texts = match["word"].upper() if match else ""
     digit = match["digit"] if match else None
-    if digit == "5" or "SPECTR" in words:
+    if digit == "5" or "SPECTR" in texts:
         return None
     if digit is not None:
         return _UNITS.get(int(digit), "")
     named = {"ACCELEROGRAM": "cm/s2", "VELOCITY": "cm/s", "DISPLACEMENT": "cm"}
-    return next((unit for word, unit in named.items() if word in words), "")
+    return next((unit for text, unit in named.items() if text in texts), "")
 
 
 def _step(path: Path, reals: list[float]) -> float | None:

@@ -106,12 +106,12 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     """
     channel, step = channel_of(measurement, path, _TITLE)
     values, unit, lines = in_units(channel, path, _TITLE, tuple(_WRITTEN))
-    largest = float(np.max(np.abs(values)))
-    if not largest <= _LARGEST:
+    maximum = float(np.max(np.abs(values)))
+    if not maximum <= _LARGEST:
         raise FormatError(
-            f"{path}: {channel.name}: {_TITLE} holds values below 1e5 {unit}, these reach {largest:g}"
+            f"{path}: {channel.name}: {_TITLE} holds values below 1e5 {unit}, these reach {maximum:g}"
         )
-    kind, word = _WRITTEN[unit]
+    kind, unit_text = _WRITTEN[unit]
     notes = measurement.notes
     peak = int(np.argmax(np.abs(values)))
     component = line_of(notes.get(COMPONENT, "") or channel.name, 12).replace(" ", "_")
@@ -122,13 +122,13 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     text += [
         f"{len(values):6d}  INSTRUMENT AND BASELINE CORRECTED DATA",
         f"AT EQUALLY-SPACED INTERVALS OF  {step!r}  SEC.",
-        f"PEAK {quantity} =  {values[peak]:.5f}  {word} AT  {peak * step:.3f}   SEC.",
+        f"PEAK {quantity} =  {values[peak]:.5f}  {unit_text} AT  {peak * step:.3f}   SEC.",
         line_of(channel.description),
     ]
     zeros = np.zeros(100)
     blocks = [rows_of(zeros, "%5d", 16), rows_of(zeros, "%10.3f", 8)]
     blocks.append(
-        f"{len(values):6d} POINTS OF {kind} DATA EQUALLY SPACED AT  {step!r} SEC.  IN UNITS {word}\n"
+        f"{len(values):6d} POINTS OF {kind} DATA EQUALLY SPACED AT  {step!r} SEC.  IN UNITS {unit_text}\n"
     )
     text = [_harmless(line) if k else line for k, line in enumerate(text)]
     with replacing(path) as file:

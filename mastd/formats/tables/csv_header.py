@@ -135,10 +135,10 @@ def number_of(cell: str) -> float | None:
     if match is not None:
         exponent = match[2] or match[3]
         return float(f"{match[1]}e{exponent}" if exponent else match[1])
-    word = cell.lower()
-    if word in NO_NUMBER:
+    text = cell.lower()
+    if text in NO_NUMBER:
         return float("nan")
-    return float(word) if word in _INFINITE else None
+    return float(text) if text in _INFINITE else None
 
 
 def split_name(cell: str) -> tuple[str, str]:

@@ -302,9 +302,9 @@ class _Source:
 
     def first_words(self) -> list[str]:
         """The first cells of some lines at both ends."""
-        most = 256 * _SEEN
-        last = max(self.begin, len(self.content) - most)
-        begin, end = self.content[self.begin : self.begin + most], self.content[last:]
+        maximum = 256 * _SEEN
+        last = max(self.begin, len(self.content) - maximum)
+        begin, end = self.content[self.begin : self.begin + maximum], self.content[last:]
         lines = [*begin.split(b"\n")[:_SEEN], *end.rstrip().split(b"\n")[1:][-_SEEN:]]
         delimiter = self.start.delimiter
         return [cells[0] for line in lines if (cells := cells_of(_decoded(line), delimiter))]

@@ -75,8 +75,8 @@ def read_here(path: Path) -> Packed:
             raise FormatError(f"{path}: Parquet with an encrypted footer is not supported")
     with parquet.ParquetFile(path, memory_map=False, pre_buffer=False) as opened:
         schema = opened.schema_arrow
-        said = {_decoded(key): _decoded(text) for key, text in (schema.metadata or {}).items()}
-        own = said.get("mastd.layout") == "1"
+        metadata = {_decoded(key): _decoded(text) for key, text in (schema.metadata or {}).items()}
+        own = metadata.get("mastd.layout") == "1"
         fields = [(number, schema.field(number)) for number in range(len(schema))]
         chosen = [number for number, one in fields if _is_number(one.type) or _is_time(one.type)]
         check_expanded(path, opened.metadata.num_rows * (len(chosen) + 1))
@@ -93,7 +93,7 @@ def read_here(path: Path) -> Packed:
         )
     columns = [_column(table, number) for number in chosen]
     skipped = [one.name for _, one in fields if not (_is_number(one.type) or _is_time(one.type))]
-    measurement = _own(path, said, columns) if own else _foreign(path, said, columns, skipped)
+    measurement = _own(path, metadata, columns) if own else _foreign(path, metadata, columns, skipped)
     return pack(measurement)
 
 
@@ -169,8 +169,8 @@ def _moment(count: int, kind: Any) -> str:
     return f"{np.datetime_as_string(np.datetime64(count, unit))}{' UTC, zone' if zone else ''}{zone}"
 
 
-def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measurement:
-    stated = json.loads(said["mastd.series"])
+def _own(path: Path, metadata: Mapping[str, str], columns: list[_Column]) -> Measurement:
+    stated = json.loads(metadata["mastd.series"])
     name, axis, axis_unit = (str(stated[key]) for key in ("name", "axis", "axis_unit"))
     start = float(stated["start"])
     step = None if stated["step"] is None else float(stated["step"])
@@ -184,7 +184,7 @@ def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measure
         )
         for column in columns
     )
-    notes = {str(key): str(text) for key, text in json.loads(said["mastd.notes"]).items()}
+    notes = {str(key): str(text) for key, text in json.loads(metadata["mastd.notes"]).items()}
     warnings = [warning for column in columns for warning in column.warnings]
     if positions is None:
         check_stated(start, step)
@@ -195,13 +195,15 @@ def _own(path: Path, said: Mapping[str, str], columns: list[_Column]) -> Measure
     return Measurement("parquet", (replace(series, axis=axis, axis_unit=axis_unit),), notes, tuple(warnings))
 
 
-def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skipped: list[str]) -> Measurement:
+def _foreign(
+    path: Path, metadata: Mapping[str, str], columns: list[_Column], skipped: list[str]
+) -> Measurement:
     warnings = [warning for column in columns for warning in column.warnings]
     if skipped:
         more = ", …" if len(skipped) > 5 else ""
         warnings.append(f"not read (not numeric): {len(skipped)} ({', '.join(skipped[:5])}{more})")
-    notes = {key: text[:_MAX_NOTE] for key, text in said.items() if key not in _NOT_NOTES}
-    axis = _axis_of(said, columns)
+    notes = {key: text[:_MAX_NOTE] for key, text in metadata.items() if key not in _NOT_NOTES}
+    axis = _axis_of(metadata, columns)
     channels = tuple(_channel(column) for column in columns if column is not axis)
     if not channels:
         raise FormatError(f"{path}: Parquet without numeric columns")
@@ -223,9 +225,9 @@ def _foreign(path: Path, said: Mapping[str, str], columns: list[_Column], skippe
     return Measurement("parquet", (series,), notes, tuple(warnings))
 
 
-def _axis_of(said: Mapping[str, str], columns: list[_Column]) -> _Column | None:
+def _axis_of(metadata: Mapping[str, str], columns: list[_Column]) -> _Column | None:
     """Return the column of times, by its type or its name; one that is an index of pandas before others."""
-    indices = _pandas_indices(said.get("pandas", ""))
+    indices = _pandas_indices(metadata.get("pandas", ""))
     by_type = [column for column in columns if column.is_time]
     by_name = [column for column in columns if column.name.lower() in _TIMES]
     return next(iter(sorted((*by_type, *by_name), key=lambda column: column.name not in indices)), None)

@@ -159,15 +159,15 @@ def evaluate_positions(tree: Tree, car: Arrays) -> float:
     write_positions(tree, car)
     choose_frame(car, False)
     violations(car)
-    largest = 0.0
+    maximum = 0.0
     for r in range(tree.row_table.shape[0]):
         violation = car.rows[
             tree.row_table[r, CUT_ROW.item], CONSTRAINT.violation, tree.row_table[r, CUT_ROW.lane]
         ]
         tree.violation[r] = violation
         # What is no number comes through.
-        largest = propagate_nan(max(largest, abs(violation)), violation)
-    return largest
+        maximum = propagate_nan(max(maximum, abs(violation)), violation)
+    return maximum
 
 
 @separate_kernel

@@ -92,7 +92,7 @@ def factor_dependent(tree: Tree, group: int) -> float:
     for i in range(rows):
         for k in range(rows):
             lu[at + i * rows + k] = tree.phi[row + i, tree.members[first + k]]
-    smallest, largest = 1.0, 1.0
+    minimum, maximum = 1.0, 1.0
     for step in range(rows):
         pivot_row = step
         for i in range(step + 1, rows):
@@ -111,7 +111,7 @@ def factor_dependent(tree: Tree, group: int) -> float:
         if not abs(pivot) > 0.0:
             return 0.0
         ratio = abs(pivot) / sizes[row + step]
-        smallest, largest = min(smallest, ratio), max(largest, ratio)
+        minimum, maximum = min(minimum, ratio), max(maximum, ratio)
         inverse = 1.0 / pivot
         lu[at + step * rows + step] = inverse
         for i in range(step + 1, rows):
@@ -119,7 +119,7 @@ def factor_dependent(tree: Tree, group: int) -> float:
             lu[at + i * rows + step] = factor
             for k in range(step + 1, rows):
                 lu[at + i * rows + k] -= factor * lu[at + step * rows + k]
-    quality = smallest / largest
+    quality = minimum / maximum
     return quality if quality > 0.0 else 0.0
 
 

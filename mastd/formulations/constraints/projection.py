@@ -134,12 +134,12 @@ def project_velocities(tree: Tree) -> None:
 @merged_kernel
 def max_violation_rate(tree: Tree) -> float:
     """Return the largest rate of the violations, Φ_q u, m/s."""
-    largest = 0.0
+    maximum = 0.0
     for r in range(tree.row_table.shape[0]):
         rate = 0.0
         first = tree.row_table[r, CUT_ROW.first]
         for c in range(first, first + tree.row_table[r, CUT_ROW.columns]):
             k = tree.row_columns[c, 1]
             rate += tree.phi[r, k] * tree.u[k]
-        largest = max(largest, abs(rate))
-    return largest
+        maximum = max(maximum, abs(rate))
+    return maximum

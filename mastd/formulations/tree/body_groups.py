@@ -112,8 +112,8 @@ class _Grouping:
         if len(names) == 1:
             return " ".join(names[0])
         common = []
-        for words in zip(*names, strict=False):
-            if len(set(words)) > 1:
+        for parts in zip(*names, strict=False):
+            if len(set(parts)) > 1:
                 break
-            common.append(words[0])
+            common.append(parts[0])
         return " ".join(common) or f"{' '.join(names[0])} and {len(names) - 1} more"

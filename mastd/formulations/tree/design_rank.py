@@ -118,8 +118,8 @@ def _repeated(
 
 
 def _rank(values: FloatArray) -> int:
-    largest = float(values[0]) if values.size else 0.0
-    return int(np.count_nonzero(values > RANK_TOLERANCE * largest))
+    maximum = float(values[0]) if values.size else 0.0
+    return int(np.count_nonzero(values > RANK_TOLERANCE * maximum))
 
 
 def _velocities(link: Link, centre: FloatArray, length: float) -> FloatArray:

@@ -219,9 +219,9 @@ class SeatDrive:
         numbers[b.GIVEN : b.GIVEN + 6] = self._washout.given
 
 
-def _smooth(share: float, pace: float) -> tuple[float, float, float]:
+def _smooth(fraction: float, pace: float) -> tuple[float, float, float]:
     """Return a share that goes smoothly, with two derivatives by time, from one that goes at ``pace`` 1/s."""
-    u, left = share, 1.0 - share
+    u, left = fraction, 1.0 - fraction
     return (
         u * u * u * (10.0 - u * (15.0 - 6.0 * u)),
         30.0 * (u * left) ** 2 * pace,

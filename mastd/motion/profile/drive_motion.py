@@ -109,12 +109,12 @@ def _refuse_other_times(source: Source, first: Source) -> None:
 
 def _refuse_motion_at_ends(samples: FloatArray, source: Source) -> None:
     unit = "mrad" if source.record.angular else "mm"
-    for word, end in (("begins", samples[:3]), ("ends", samples[:-4:-1])):
+    for text, end in (("begins", samples[:3]), ("ends", samples[:-4:-1])):
         started = np.concatenate((np.zeros(2), end))
         if not np.max(np.abs(np.diff(started, 2))) <= _JERK_OFF * KNOT_SPACING**2:
             speed = 1e3 * abs(end[1] - end[0]) / KNOT_SPACING
             raise FormatError(
-                f"{source.path}: {source.channel} {word} {1e3 * end[0]:.3g} {unit} from neutral, at "
+                f"{source.path}: {source.channel} {text} {1e3 * end[0]:.3g} {unit} from neutral, at "
                 f"{speed:.3g} {unit}/s: a drive must begin and end at rest at neutral"
             )
 

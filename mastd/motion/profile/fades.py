@@ -11,19 +11,19 @@ from mastd.arrays import FloatArray
 REST_KNOTS = 4
 
 
-def smooth_step(share: FloatArray) -> FloatArray:
-    """Return the rise from 0 to 1 over ``share`` 0…1, with zero first to third derivative at both ends.
+def smooth_step(fraction: FloatArray) -> FloatArray:
+    """Return the rise from 0 to 1 over ``fraction`` 0…1, with zero first to third derivative at both ends.
 
     The polynomial of degree 7 that these eight conditions determine; constant outside 0…1.
     """
-    x = np.clip(share, 0.0, 1.0)
+    x = np.clip(fraction, 0.0, 1.0)
     return x**4 * (35.0 + x * (-84.0 + x * (70.0 - 20.0 * x)))
 
 
 def rise(knots: int) -> FloatArray:
     """Return a rise from 0 to 1 over ``knots`` samples that rests at either end (``REST_KNOTS``)."""
-    share = (np.arange(knots) - REST_KNOTS) / (knots - 1 - 2 * REST_KNOTS)
-    return smooth_step(share)
+    fraction = (np.arange(knots) - REST_KNOTS) / (knots - 1 - 2 * REST_KNOTS)
+    return smooth_step(fraction)
 
 
 def window(knots: int, fade_knots: int) -> FloatArray:

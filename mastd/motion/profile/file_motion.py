@@ -96,12 +96,12 @@ def _of_measured(segment: Measured, index: int, point: FloatArray) -> tuple[list
     accelerations = np.stack(
         [part.corrected.motion(base.times(coarse(segment.band)), (2,))[0] for part in parts]
     )
-    shares = map(float, reduced.left_over(accelerations))
+    ratios = map(float, reduced.left_over(accelerations))
     note = ReductionNote(
         index,
         segment.axes,
         reduced.condition,
-        dict(zip((source.channel for source in placed), shares, strict=True)),
+        dict(zip((source.channel for source in placed), ratios, strict=True)),
     )
     records = _record_notes(segment, index, [""] * len(parts), placed, parts)
     return parts, base, FileNotes(records, reductions=(note,), warnings=files.warnings)

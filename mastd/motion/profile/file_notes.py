@@ -134,8 +134,8 @@ class FileNotes:
                 f"segments[{reduced.segment}]: {', '.join(reduced.axes)} from {len(reduced.left_over)} "
                 f"channels by least squares, condition number {reduced.condition:.3g}"
             )
-            shares = ", ".join(f"{name} {share:.1%}" for name, share in reduced.left_over.items())
-            yield f"  residual of each channel's rms: {shares}"
+            ratios = ", ".join(f"{name} {fraction:.1%}" for name, fraction in reduced.left_over.items())
+            yield f"  residual of each channel's rms: {ratios}"
         for scaled in self.scalings:
             yield (
                 f"segments[{scaled.segment}]: {LAW}: S = {scaled.similitude.length_scale:.4g}, "
@@ -161,9 +161,9 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
         f"{note.duration:.4g} s, every {1e3 * note.step:.6g} ms{late}"
     )
     unit = _UNITS[report.quantity]
-    largest = max(vars(report.before).values())
-    slope = f" and {_shown(report.slope, largest)} {unit} per s" if note.baseline == "linear" else ""
-    offset = f" ({_shown(report.offset, largest)} {unit}{slope})" if note.baseline != "none" else ""
+    maximum = max(vars(report.before).values())
+    slope = f" and {_shown(report.slope, maximum)} {unit} per s" if note.baseline == "linear" else ""
+    offset = f" ({_shown(report.offset, maximum)} {unit}{slope})" if note.baseline != "none" else ""
     yield (
         f"  {_TAKEN_OFF[note.baseline]}{offset} removed, ends tapered over {report.taper:.3g} s, "
         f"{report.padding:.3g} s of rest added at both ends; {report.outside_band:.1%} of its energy was "
@@ -172,8 +172,8 @@ def _record_lines(note: RecordNote) -> Iterator[str]:
     )
     kinds = reversed(ABOUT if report.quantity in ABOUT else ALONG)
     peaks = zip(kinds, vars(report.before).values(), vars(report.after).values(), strict=True)
-    told = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in peaks)
-    yield f"  peaks, integrated uncorrected -> corrected: {told}"
+    text = ", ".join(_peak(_UNITS[kind], before, after) for kind, before, after in peaks)
+    yield f"  peaks, integrated uncorrected -> corrected: {text}"
 
 
 def _shown(value: float, size: float) -> str:

@@ -38,8 +38,8 @@ class Reduction:
         followed = self.rows @ (self.solution @ channels)
         size = np.sqrt(np.mean(channels**2, axis=1))
         missing = np.sqrt(np.mean((channels - followed) ** 2, axis=1))
-        shares: FloatArray = np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
-        return shares
+        ratios: FloatArray = np.divide(missing, size, out=np.zeros_like(size), where=size > 0.0)
+        return ratios
 
 
 def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: FloatArray) -> Reduction:
@@ -57,8 +57,8 @@ def reduction(channels: Sequence[MeasuredChannel], axes: Sequence[str], point: F
     sizes = np.array([1.0] * 3 + [mean_arm if mean_arm > 0.0 else 1.0] * 3)
     lengths = rows[:, indices] / sizes[indices]
     singular = np.linalg.svd(lengths, compute_uv=False)
-    smallest = float(singular[-1])
-    condition = float(singular[0]) / smallest if smallest > 0.0 else np.inf
+    minimum = float(singular[-1])
+    condition = float(singular[0]) / minimum if minimum > 0.0 else np.inf
     if not condition <= WORST_CONDITION:
         raise ValueError(
             f"the {len(channels)} points and directions do not determine {', '.join(axes)} (condition "

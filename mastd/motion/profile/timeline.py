@@ -115,10 +115,10 @@ def evaluate(
         position = 0.0
     if position >= length * repeats:
         knot = length
-        share = 0.0
+        fraction = 0.0
     else:
         whole = int(position)
-        share = position - whole
+        fraction = position - whole
         knot = whole % length
     low = 0
     high = blocks
@@ -129,11 +129,11 @@ def evaluate(
         else:
             high = middle
     interval = intervals[low] if knot == length else (knot - starts[low]) % intervals[low]
-    spline_point(coefficients, first_rows[low] + interval, share, out)
+    spline_point(coefficients, first_rows[low] + interval, fraction, out)
 
 
 @kernel
-def spline_point(coefficients: FloatArray, row: int, share: float, out: FloatArray) -> None:
+def spline_point(coefficients: FloatArray, row: int, fraction: float, out: FloatArray) -> None:
     """Write value and three derivatives of the spline piece that starts at ``row`` into ``out`` (4, 6)."""
     first = 1.0 / KNOT_SPACING
     second = first * first
@@ -152,7 +152,7 @@ def spline_point(coefficients: FloatArray, row: int, share: float, out: FloatArr
         p3 = 10.0 * (c4 - c0) + 20.0 * (c1 - c3)
         p4 = 5.0 * (c0 + c4) - 20.0 * (c1 + c3) + 30.0 * c2
         p5 = c5 - c0 + 5.0 * (c1 - c4) + 10.0 * (c3 - c2)
-        u = share
+        u = fraction
         out[0, axis] = p0 + u * (p1 + u * (p2 + u * (p3 + u * (p4 + u * p5))))
         out[1, axis] = first * (p1 + u * (2.0 * p2 + u * (3.0 * p3 + u * (4.0 * p4 + u * 5.0 * p5))))
         out[2, axis] = second * (2.0 * p2 + u * (6.0 * p3 + u * (12.0 * p4 + u * 20.0 * p5)))

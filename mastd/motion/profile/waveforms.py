@@ -20,8 +20,8 @@ def sweep(
     f(t) = start · (stop/start)^(t/duration), φ its integral times 2π plus ``phase``; held at both ends.
     """
     octaves = np.log(stop / start)
-    share = np.clip(times / duration, 0.0, 1.0)
-    frequency = start * np.exp(octaves * share)
+    fraction = np.clip(times / duration, 0.0, 1.0)
+    frequency = start * np.exp(octaves * fraction)
     swept = duration / octaves * (frequency - start)
     held = start * np.minimum(times, 0.0) + stop * np.maximum(times - duration, 0.0)
     return np.sin(2.0 * np.pi * (swept + held) + phase), frequency

@@ -93,8 +93,8 @@ def _rights(event: Event) -> Line | None:
     if not event.get("degraded") or not isinstance(rights, list):
         return None
     missing = [item for item in rights if isinstance(item, Mapping) and not item.get("obtained")]
-    words = "; ".join(f"{item.get('name')}: {item.get('found')} ({item.get('advice')})" for item in missing)
-    return Line("rights", f"DEGRADED_RT, real-time rights are missing: {words}", WARNING)
+    texts = "; ".join(f"{item.get('name')}: {item.get('found')} ({item.get('advice')})" for item in missing)
+    return Line("rights", f"DEGRADED_RT, real-time rights are missing: {texts}", WARNING)
 
 
 def _exception(event: Event) -> Line:

@@ -111,23 +111,23 @@ class SecondOfFrames:
             "MASTD_REQUESTS_TOTAL": str(counters.requests),
             "MASTD_REFUSED_TOTAL": str(counters.refused),
         }
-        words = [self.state or "no state", f"{frames} cycles"]
+        texts = [self.state or "no state", f"{frames} cycles"]
         if frames == 0:
-            words = [f"no cycle for {elapsed_s:.1f} s: the loop is stuck, or waits for the plant"]
+            texts = [f"no cycle for {elapsed_s:.1f} s: the loop is stuck, or waits for the plant"]
         for name, figures in spreads.items():
             if figures is not None:
-                told = [f"{1e6 * value:.1f}" for value in figures]
-                for key, value in zip(("MEDIAN", "P99", "MAX"), told, strict=True):
+                parts = [f"{1e6 * value:.1f}" for value in figures]
+                for key, value in zip(("MEDIAN", "P99", "MAX"), parts, strict=True):
                     fields[f"MASTD_{name.upper()}_{key}_US"] = value
-                words.append(f"{name} {'/'.join(told)} µs")
+                texts.append(f"{name} {'/'.join(parts)} µs")
         fields |= self._newest_fields(fault_names)
         if "MASTD_PROFILE_TIME_S" in fields:
-            words.insert(1, f"profile at {fields['MASTD_PROFILE_TIME_S']} s")
-        words += [
+            texts.insert(1, f"profile at {fields['MASTD_PROFILE_TIME_S']} s")
+        texts += [
             f"{late} late, {missed_now:.0f} missed (in all {counters.late}, {missed:.0f})",
             f"dropped {counters.dropped}, faults {counters.faults}, requests {counters.requests}",
         ]
-        return Line("statistics", "; ".join(words), INFORMATION if frames else WARNING, fields)
+        return Line("statistics", "; ".join(texts), INFORMATION if frames else WARNING, fields)
 
     def _newest_fields(self, fault_names: Mapping[int, str]) -> dict[str, str]:
         fields = {}

@@ -31,9 +31,9 @@ class Throttle(Generic[Item]):
     Times are seconds of any clock that does not go back.
     """
 
-    def __init__(self, most: int = MAX_IN_A_WINDOW, window_s: float = WINDOW_S) -> None:
+    def __init__(self, maximum: int = MAX_IN_A_WINDOW, window_s: float = WINDOW_S) -> None:
         self.window_s = window_s
-        self._most = most
+        self._most = maximum
         self._windows: dict[Hashable, Window[Item]] = {}
 
     def admits(self, key: Hashable, item: Item, now: float) -> bool:

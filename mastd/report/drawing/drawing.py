@@ -79,8 +79,8 @@ def draw(panel: Panel, width: float | None = None) -> Drawing:
     y_range = _y_range(panel)
     x_range = _x_range(panel)
     bottom = panel.height - _BELOW - (_LABEL if panel.x_label else 0.0)
-    most = max(2, int((bottom - _TOP) / 19.0))
-    y_ticks = (logarithmic_ticks if panel.y_log else linear_ticks)(y_range, most)
+    maximum = max(2, int((bottom - _TOP) / 19.0))
+    y_ticks = (logarithmic_ticks if panel.y_log else linear_ticks)(y_range, maximum)
     left = max(_LEFT, 10.0 + SMALL * _LETTER * max((len(text) for _, text in y_ticks), default=1))
     right = width - _RIGHT
     x_ticks = _x_ticks(panel, x_range, right - left)

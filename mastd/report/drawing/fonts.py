@@ -33,29 +33,29 @@ def width(text: str, size: float, bold: bool = False, code: bool = False) -> flo
     return float(font.get_width_height()[0]) / 64.0 * size / _SIZE
 
 
-def wrapped(text: str, room: float, size: float, bold: bool = False, code: bool = False) -> list[str]:
-    """Return a text in lines that fit into ``room`` points; words that do not fit alone are cut."""
+def wrapped(text: str, space: float, size: float, bold: bool = False, code: bool = False) -> list[str]:
+    """Return a text in lines that fit into ``space`` points; words that do not fit alone are cut."""
     if code:  # its spaces have a meaning
-        return _pieces(text, room, size, bold, code)
+        return _pieces(text, space, size, bold, code)
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if width(longer, size, bold, code) <= room:
+        if width(longer, size, bold, code) <= space:
             lines[-1] = longer
             continue
-        pieces = _pieces(word, room, size, bold, code)
+        pieces = _pieces(word, space, size, bold, code)
         lines += pieces if lines[-1] else []
         if not lines[-1]:
             lines = [*lines[:-1], *pieces]
     return lines
 
 
-def _pieces(word: str, room: float, size: float, bold: bool, code: bool) -> list[str]:
+def _pieces(word: str, space: float, size: float, bold: bool, code: bool) -> list[str]:
     """Return a word in parts that fit."""
     pieces = []
-    while width(word, size, bold, code) > room and len(word) > 1:
-        count = max(1, int(len(word) * room / width(word, size, bold, code)))
-        while count > 1 and width(word[:count], size, bold, code) > room:
+    while width(word, size, bold, code) > space and len(word) > 1:
+        count = max(1, int(len(word) * space / width(word, size, bold, code)))
+        while count > 1 and width(word[:count], size, bold, code) > space:
             count -= 1
         pieces.append(word[:count])
         word = word[count:]

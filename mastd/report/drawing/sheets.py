@@ -56,14 +56,14 @@ def _write_pdf(page: Page, rows: Sequence[Row], path: Path) -> None:
 
 def _sheets(rows: Sequence[Row]) -> list[list[Row]]:
     """Return the rows sheet by sheet; a row that must not be the last one goes with the next."""
-    room = _A4[1] - _MARGIN - _MARGIN - _FOOT / 2.0
+    space = _A4[1] - _MARGIN - _MARGIN - _FOOT / 2.0
     sheets: list[list[Row]] = [[]]
-    left = room
+    left = space
     for group in _groups(rows):
         height = sum(row.height for row in group)
         if height > left and sheets[-1]:
             sheets.append([])
-            left = room
+            left = space
         sheets[-1] += group
         left -= height
     return sheets
@@ -126,12 +126,12 @@ class _Ink(Artist):
             gc.restore()
 
 
-def _write(renderer: Any, gc: Any, words: Words, page: Affine2D, height: float) -> None:
-    share = {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor]
-    left = words.x - share * width(words.text, words.size, words.bold, words.code)
-    x, y = page.transform((left, words.y))
-    font = properties(words.size, words.bold, words.code)
-    renderer.draw_text(gc, x, height - y if renderer.flipy() else y, one_line(words.text), font, 0.0)
+def _write(renderer: Any, gc: Any, text: Words, page: Affine2D, height: float) -> None:
+    alignment = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+    left = text.x - alignment * width(text.text, text.size, text.bold, text.code)
+    x, y = page.transform((left, text.y))
+    font = properties(text.size, text.bold, text.code)
+    renderer.draw_text(gc, x, height - y if renderer.flipy() else y, one_line(text.text), font, 0.0)
 
 
 def _outline(line: Line) -> Outline:

@@ -106,40 +106,44 @@ def _runs_table(runs: Sequence[Compared]) -> Table:
 
 
 def _remarks(runs: Sequence[Compared], same: bool) -> list[Block]:
-    told: list[str] = []
+    paragraphs: list[str] = []
     if not same:
-        told.append(
+        paragraphs.append(
             "The runs have different profiles: figures and spectra refer to each run's own, differences "
             "between"
             " them are partly due to the specification."
         )
     rates = {run.view.run.period for run in runs}
     if len(rates) > 1:
-        told.append("The runs have different rates; each is compared with its own reference at its own rate.")
+        paragraphs.append(
+            "The runs have different rates; each is compared with its own reference at its own rate."
+        )
     bands = {run.spectra.band for run in runs if run.spectra is not None}
     if len(bands) > 1:
-        told.append("They are judged in different bands, so no band is shaded.")
+        paragraphs.append("They are judged in different bands, so no band is shaded.")
     for run in runs:
         if run.view.run.broken_off is not None:
-            told.append(f"The record of {run.name} is truncated: {run.view.run.broken_off}.")
+            paragraphs.append(f"The record of {run.name} is truncated: {run.view.run.broken_off}.")
         if run.result["cause"]:
-            told.append(f"{run.name} ended in {run.result['state']}: {run.result['cause']}.")
-    return [Paragraph(text, warning=True) for text in told]
+            paragraphs.append(f"{run.name} ended in {run.result['state']}: {run.result['cause']}.")
+    return [Paragraph(text, warning=True) for text in paragraphs]
 
 
 def _differences(runs: Sequence[Compared]) -> list[Block]:
     rows, same = differences([run.view.run for run in runs])
-    told = Paragraph(f"{counted(same, 'other value')} of profile, settings and origin identical in all runs.")
+    paragraph = Paragraph(
+        f"{counted(same, 'other value')} of profile, settings and origin identical in all runs."
+    )
     if not rows:
-        return [Paragraph("None in profile, settings and origin."), told]
+        return [Paragraph("None in profile, settings and origin."), paragraph]
     table = Table(
         ("setting", *(run.name for run in runs)),
         tuple(cells(path, *(_short(value) for value in values)) for path, values in rows[:_MAX_ROWS]),
         folded=f"{len(rows)} differences" if len(rows) > 40 else "",
     )
     if len(rows) > _MAX_ROWS:
-        return [table, Paragraph(f"and {len(rows) - _MAX_ROWS} further differences."), told]
-    return [table, told]
+        return [table, Paragraph(f"and {len(rows) - _MAX_ROWS} further differences."), paragraph]
+    return [table, paragraph]
 
 
 def _short(text: str) -> str:
@@ -154,14 +158,14 @@ def _spectra(runs: Sequence[Compared], driven: Sequence[str]) -> list[Block]:
     ]
     if not named or not driven:
         return [Paragraph("All runs are too short for spectra.")]
-    words = [
+    texts = [
         Paragraph(f"{run.name}: {spectra_words(run.spectra)}") for run in runs if run.spectra is not None
     ]
-    distinct = list(dict.fromkeys(paragraph.text[3:] for paragraph in words))
-    told = [Paragraph(distinct[0])] if len(distinct) == 1 else words
+    distinct = list(dict.fromkeys(paragraph.text[3:] for paragraph in texts))
+    paragraphs = [Paragraph(distinct[0])] if len(distinct) == 1 else texts
     return [
         Heading("Acceleration spectra and transfer function, command to feedback"),
-        *told,
+        *paragraphs,
         Pictures(tuple(panel for axis in driven for panel in overlaid_spectra(named, axis))),
     ]
 

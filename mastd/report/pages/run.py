@@ -118,18 +118,18 @@ def _summary(view: View, result: Result) -> tuple[str, ...]:
 
 
 def _warnings(view: View, result: Result) -> list[Block]:
-    told: list[str] = []
+    paragraphs: list[str] = []
     if view.run.broken_off is not None:
-        told.append(f"The record is truncated: {view.run.broken_off}.")
+        paragraphs.append(f"The record is truncated: {view.run.broken_off}.")
     if result["lost_frames"]:
-        told.append(
+        paragraphs.append(
             f"{counted(result['lost_frames'], 'frame')} of the record lost; figures interpolate them"
             " linearly, plots show gaps."
         )
     if result["degraded_rt"]:
-        told.append("DEGRADED_RT: real-time rights were missing, see below.")
-    told += [f"Indicated: {cause}" for cause in result["indicated"]]
-    return [Paragraph(text, warning=True) for text in told]
+        paragraphs.append("DEGRADED_RT: real-time rights were missing, see below.")
+    paragraphs += [f"Indicated: {cause}" for cause in result["indicated"]]
+    return [Paragraph(text, warning=True) for text in paragraphs]
 
 
 def _judgement(result: Result) -> list[Block]:
@@ -273,10 +273,10 @@ def _ride(view: View, result: Result) -> list[Block]:
     tables: list[Block] = [
         table for table in (seat_table(result), wheel_table(result), cue_table(result)) if table is not None
     ]
-    share = group(result, "vehicle").get("unconverged_share")
-    if share:
+    ratio = group(result, "vehicle").get("unconverged_share")
+    if ratio:
         tables.append(
-            Paragraph(f"{1e2 * share:.3g} % of the vehicle's steps did not converge.", warning=True)
+            Paragraph(f"{1e2 * ratio:.3g} % of the vehicle's steps did not converge.", warning=True)
         )
     panels = ride_panels(view, result)
     if panels:

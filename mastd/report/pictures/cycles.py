@@ -47,7 +47,7 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
             counts, _ = np.histogram(np.clip(values, _EDGES[0], _EDGES[-1]), _EDGES)
             steps = np.maximum(np.repeat(counts, 2), 0.5).astype(np.float64)
             histogram.append(Curve(np.repeat(_EDGES, 2)[1:-1], steps, tone))
-    most = max((float(curve.y.max()) for curve in histogram), default=10.0)
+    maximum = max((float(curve.y.max()) for curve in histogram), default=10.0)
     return (
         Panel(
             "cycle times, maximum of each interval, µs",
@@ -65,7 +65,7 @@ def cycle_panels(view: View) -> tuple[Panel, ...]:
             tuple(histogram),
             bounds=(Bound(period, "one period", upright=True),),
             x_range=(1.0, min(longest, float(_EDGES[-1]))),
-            y_range=(0.7, 2.0 * most),
+            y_range=(0.7, 2.0 * maximum),
             x_log=True,
             y_log=True,
             empty="" if histogram else "no cycle times in the record",

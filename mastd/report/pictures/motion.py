@@ -44,10 +44,10 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
     The close-up shows ``CLOSE_UP_S`` s around the largest reference of the ``driven`` axes, or around a
     fault. References stand at the step that they are meant for.
     """
-    centre, largest = largest_reference(view, driven or AXES)
+    centre, maximum = largest_reference(view, driven or AXES)
     if view.of_fault:
         centre = 0.0
-    least = 2e3 * max(largest * _MIN_HEIGHT, _MIN_M)
+    minimum = 2e3 * max(maximum * _MIN_HEIGHT, _MIN_M)
     found: list[Panel] = []
     for axis in axes:
         unit, arm = ("mm", 1.0) if axis in LENGTH_AXES else ("mrad", ROTATION_ARM)
@@ -65,7 +65,7 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
                     ),
                     marks=marks(view, labelled=not close),
                     x_range=reach,
-                    least=least / arm,
+                    least=minimum / arm,
                     wide=not close,
                 )
             )
@@ -166,12 +166,12 @@ def supply_panel(view: View) -> Panel | None:
     """Return the oil supply pressure with the table's minimum, None without a channel."""
     if not view.has("supply.supply_pressure"):
         return None
-    least = part(view.run.metadata, "table", "supply", "limits", "minimum_pressure")
+    minimum = part(view.run.metadata, "table", "supply", "limits", "minimum_pressure")
     return Panel(
         "supply pressure, bar",
         view.clock,
         (curve(view.times, 1e-5 * view.column("supply.supply_pressure"), view.span, view, "late"),),
-        bounds=(Bound(1e-5 * least, "limit"),) if _is_number(least) else (),
+        bounds=(Bound(1e-5 * minimum, "limit"),) if _is_number(minimum) else (),
         marks=marks(view, labelled=False),
         x_range=view.span,
         least=10.0,
@@ -221,7 +221,7 @@ def _together(view: View, title: str, names: list[str], factor: float) -> Panel:
 
 def largest_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
     """Return the time of the largest reference of the driven axes and its size in m (rotations at 1.4 m)."""
-    centre, largest = 0.0, 0.0
+    centre, maximum = 0.0, 0.0
     for axis in driven:
         values = view.column(f"reference.{axis}")
         sound = np.isfinite(values)
@@ -229,9 +229,9 @@ def largest_reference(view: View, driven: Collection[str]) -> tuple[float, float
             continue
         size = np.abs(values - np.mean(values[sound])) * (1.0 if axis in LENGTH_AXES else ROTATION_ARM)
         size[~sound] = 0.0
-        if size.max() > largest:
-            largest, centre = float(size.max()), float(view.times[int(size.argmax())])
-    return centre, largest
+        if size.max() > maximum:
+            maximum, centre = float(size.max()), float(view.times[int(size.argmax())])
+    return centre, maximum
 
 
 def _is_number(value: object) -> bool:

@@ -42,7 +42,7 @@ def spectrum_row(run: NamedSpectra, axis: str) -> tuple[Panel, ...]:
             _panel(f"{axis}: transfer", (*coherence, *magnitude), [run], _gain_range(parts.gain, lowest=0.0)),
             bounds=_FLAT if magnitude else (),
         ),
-        _panel(f"{axis}: phase, °", parts.phase, [run], least=10.0),
+        _panel(f"{axis}: phase, °", parts.phase, [run], minimum=10.0),
     )
 
 
@@ -57,7 +57,7 @@ def overlaid_spectra(runs: Sequence[NamedSpectra], axis: str) -> tuple[Panel, ..
             wide=True,
             bounds=_FLAT if parts.gain else (),
         ),
-        _panel(f"{axis}: phase, °", parts.phase, runs, least=10.0),
+        _panel(f"{axis}: phase, °", parts.phase, runs, minimum=10.0),
     )
 
 
@@ -85,7 +85,7 @@ def _panel(
     curves: tuple[Curve, ...],
     runs: Sequence[NamedSpectra],
     y_range: Range | None = None,
-    least: float = 0.0,
+    minimum: float = 0.0,
 ) -> Panel:
     shown, shade = _ranges(runs)
     empty = "" if curves else "too short, or no command"
@@ -95,7 +95,7 @@ def _panel(
         curves,
         x_range=shown,
         y_range=y_range,
-        least=least,
+        least=minimum,
         x_log=True,
         shade=shade,
         height=_HEIGHT,

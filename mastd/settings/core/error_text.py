@@ -27,8 +27,8 @@ def message(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
     kind = detail["type"]
     context = detail.get("ctx", {})
     if kind in _BOUNDS:
-        key, word = _BOUNDS[kind]
-        return f"{_shown(node)} is out of range: must be {word} {_bound(context[key], node)}"
+        key, text = _BOUNDS[kind]
+        return f"{_shown(node)} is out of range: must be {text} {_bound(context[key], node)}"
     if kind == "value_error":
         return str(context["error"])
     build = _MESSAGES.get(kind)
@@ -99,11 +99,11 @@ def _due(what: str) -> Callable[[ErrorDetails, Node, type[BaseModel]], str]:
     return lambda detail, node, model: f"{what}, {_shown(node)} is {_sort(node)}"
 
 
-def _length(word: str) -> Callable[[ErrorDetails, Node, type[BaseModel]], str]:
+def _length(text: str) -> Callable[[ErrorDetails, Node, type[BaseModel]], str]:
     def build(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
         context = detail["ctx"]
-        limit = context.get(f"{word}_length")
-        bound = "at least" if word == "min" else "at most"
+        limit = context.get(f"{text}_length")
+        bound = "at least" if text == "min" else "at most"
         return f"{context['actual_length']} items, there must be {bound} {limit}"
 
     return build

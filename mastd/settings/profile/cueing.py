@@ -85,19 +85,19 @@ def standing_acceleration(tilt: TiltSettings) -> float:
     return STANDARD_GRAVITY * math.sin(tilt.angle)
 
 
-def _too_hard(value: float, largest: float, unit: str) -> list[Problem]:
-    if value <= largest:
+def _too_hard(value: float, maximum: float, unit: str) -> list[Problem]:
+    if value <= maximum:
         return []
-    what = f"is {value:g} {unit}, must be at most acceleration, {largest:g} {unit}"
+    what = f"is {value:g} {unit}, must be at most acceleration, {maximum:g} {unit}"
     return [(("return_acceleration",), what)]
 
 
 def _too_slow(axis: TranslationRide | RotationRide, unit: str) -> list[Problem]:
     """Return the problem of a jerk with which the axis cannot follow its own high-pass."""
-    least = 2.0 * axis.acceleration * 2.0 * math.pi * axis.corner / _RESPONSE
-    if axis.jerk >= least:
+    minimum = 2.0 * axis.acceleration * 2.0 * math.pi * axis.corner / _RESPONSE
+    if axis.jerk >= minimum:
         return []
-    what = f"is {axis.jerk:g} {unit}, too little to follow the corner, at least {least:.3g} {unit}"
+    what = f"is {axis.jerk:g} {unit}, too little to follow the corner, at least {minimum:.3g} {unit}"
     return [(("jerk",), what)]
 
 
@@ -251,13 +251,13 @@ class WashoutSettings(Settings):
                 )
                 problems.append((("tilt", "angle"), what))
         for name, about in (("roll", self.roll), ("pitch", self.pitch)):
-            for own, value, largest, unit in (
+            for own, value, maximum, unit in (
                 ("angle", tilt.angle, about.travel, "rad"),
                 ("rate", tilt.rate, about.velocity, "rad/s"),
                 ("acceleration", tilt.acceleration, about.acceleration, "rad/s2"),
             ):
-                if not value < largest:
-                    what = f"is {value:g} {unit}, it must be below the largest of {name}, {largest:g} {unit}"
+                if not value < maximum:
+                    what = f"is {value:g} {unit}, it must be below the largest of {name}, {maximum:g} {unit}"
                     problems.append((("tilt", own), what))
         refuse(problems)
         return self

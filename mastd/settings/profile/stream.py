@@ -80,12 +80,12 @@ class PoseStream(Settings):
         if not boxes:
             problems.append(((), "no axis given: expected limits for one or more of " + ", ".join(AXES)))
         for name, box in boxes.items():
-            least = MIN_JERK * box.acceleration * 2.0 * math.pi * self.bandwidth
-            if not box.jerk >= least:
+            minimum = MIN_JERK * box.acceleration * 2.0 * math.pi * self.bandwidth
+            if not box.jerk >= minimum:
                 unit = "m/s3" if isinstance(box, TranslationBox) else "rad/s3"
                 what = (
                     f"is {box.jerk:g} {unit}, too little to follow at the bandwidth of {self.bandwidth:g} Hz:"
-                    f" at least {least:.4g} {unit}, or less bandwidth or acceleration"
+                    f" at least {minimum:.4g} {unit}, or less bandwidth or acceleration"
                 )
                 problems.append(((name, "jerk"), what))
         refuse(problems)

@@ -151,9 +151,9 @@ class SupplySettings(Settings):
     @classmethod
     def _rising(cls, pressure: float, info: ValidationInfo) -> float:
         below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
-        least = info.data.get(below, 0.0)
-        if not (pressure > least):
-            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {least / 1e5:g} bar")
+        minimum = info.data.get(below, 0.0)
+        if not (pressure > minimum):
+            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {minimum / 1e5:g} bar")
         return pressure
 
     @field_validator("accumulator")

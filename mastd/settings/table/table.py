@@ -56,8 +56,8 @@ class BodySettings(Settings):
     @field_validator("inertia")
     @classmethod
     def _triangle(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
-        largest = max(inertia)
-        if not (largest <= (sum(inertia) - largest) * (1 + 1e-9)):
+        maximum = max(inertia)
+        if not (maximum <= (sum(inertia) - maximum) * (1 + 1e-9)):
             raise ValueError(
                 "physically impossible inertia: the largest moment exceeds the sum of the other two"
             )

@@ -123,13 +123,13 @@ class _Findings:
         known = [self.point(name, (*location, k)) for k, name in enumerate(names)]
         if not all(known):
             return False
-        gap = math.dist(self.hardpoints[names[0]], self.hardpoints[names[1]])
-        if gap > SAME_PLACE:
+        distance = math.dist(self.hardpoints[names[0]], self.hardpoints[names[1]])
+        if distance > SAME_PLACE:
             return True
         if names[0] == names[1]:
             self.add(location, f"hardpoint {names[0]!r} twice, {what} needs two places")
         else:
-            far = f"lies {1000 * gap:.2g} mm from" if gap > 0.0 else "lies at the same place as"
+            far = f"lies {1000 * distance:.2g} mm from" if distance > 0.0 else "lies at the same place as"
             text = f"{far} {names[0]!r}, {what} needs two places"
             self.add(("hardpoints", names[1]), text)
         return False
@@ -201,8 +201,10 @@ def _check_springs(findings: _Findings, springs: Mapping[str, SpringSettings]) -
             continue
         length = math.dist(*(findings.hardpoints[name] for name in spring.points))
         if spring.bump_stop is not None and not spring.bump_stop.gap < length:
-            gap = 1000 * spring.bump_stop.gap
-            what = f"is {gap:g} mm, the spring is only {1000 * length:.4g} mm long in the design position"
+            distance = 1000 * spring.bump_stop.gap
+            what = (
+                f"is {distance:g} mm, the spring is only {1000 * length:.4g} mm long in the design position"
+            )
             findings.add((*location, "bump_stop", "gap"), what)
         if spring.stiffness > 0.0 and not length + spring.preload / spring.stiffness > 0.0:
             what = "with this tension at design length the spring has no length without force"
@@ -330,10 +332,10 @@ def _check_right_side(findings: _Findings, right: Mapping[str, Triple]) -> None:
             findings.add(("right_hardpoints", name), what)
             continue
         x, y, z = findings.hardpoints[name]
-        gap = math.dist(point, (x, -y, z))
-        if not gap <= MIRROR_TOLERANCE:
+        distance = math.dist(point, (x, -y, z))
+        if not distance <= MIRROR_TOLERANCE:
             image = ", ".join(f"{1000 * value + 0.0:g} mm" for value in (x, -y, z))
-            what = f"lies {1000 * gap:.4g} mm from the mirror image of the left point, [{image}]"
+            what = f"lies {1000 * distance:.4g} mm from the mirror image of the left point, [{image}]"
             findings.add(("right_hardpoints", name), what)
 
 

@@ -22,11 +22,11 @@ FullLoadPoint = tuple[EngineSpeed, Annotated[Moment, Field(ge=0)]]
 
 
 def not_rising(
-    values: Sequence[float], what: str, unit: str, *, least: int = 2, column: int | None = None
+    values: Sequence[float], what: str, unit: str, *, minimum: int = 2, column: int | None = None
 ) -> list[Problem]:
     """Return the problems of values that do not rise; ``column`` is given for rows of several columns."""
-    if len(values) < least:
-        return [((), f"{len(values)} points, it needs at least {least}")]
+    if len(values) < minimum:
+        return [((), f"{len(values)} points, it needs at least {minimum}")]
     below = () if column is None else (column,)
     problems: list[Problem] = []
     for k in range(1, len(values)):

@@ -53,17 +53,17 @@ class Braking(Driver):
         controls.driver[:, DRIVER.clutch] = 1.0
         controls.driver[:, DRIVER.gear] = self._lever
         if self._pedal is not None:
-            share = np.clip((times - self._start) / _RISE, 0.0, 1.0)
-            controls.driver[:, DRIVER.brake] = self._pedal * 0.5 * (1.0 - np.cos(np.pi * share))
+            ratio = np.clip((times - self._start) / _RISE, 0.0, 1.0)
+            controls.driver[:, DRIVER.brake] = self._pedal * 0.5 * (1.0 - np.cos(np.pi * ratio))
             return
         assert self._deceleration is not None
         since = float(times[-1]) - self._start
         force = 0.0
         if since > 0.0:
             wanted = max(self._speed - self._deceleration * since, 0.0)
-            least = -self._deceleration if wanted == 0.0 else 0.0
+            minimum = -self._deceleration if wanted == 0.0 else 0.0
             demand = self._controller.demand(wanted, -self._deceleration if wanted > 0.0 else 0.0, seen)
-            force = self._torques.mass * max(-min(demand, least), 0.0)
+            force = self._torques.mass * max(-min(demand, minimum), 0.0)
         forces = between(self._force, force, seen, times)
         self._force = force
         if self._full > 0.0:

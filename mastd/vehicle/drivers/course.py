@@ -61,8 +61,8 @@ class Course:
         # One search for all four: drivers ask several times a look.
         after = min(max(int(np.searchsorted(self.length, inside, side="right")), 1), len(self.length) - 1)
         first, last = self._table[after - 1 : after + 1].tolist()
-        share = (inside - first[0]) / (last[0] - first[0])
-        x, y, heading, bend = (a + share * (b - a) for a, b in zip(first[1:], last[1:], strict=True))
+        fraction = (inside - first[0]) / (last[0] - first[0])
+        x, y, heading, bend = (a + fraction * (b - a) for a, b in zip(first[1:], last[1:], strict=True))
         curvature = 0.0 if beyond else bend
         return x + beyond * math.cos(heading), y + beyond * math.sin(heading), heading, curvature
 

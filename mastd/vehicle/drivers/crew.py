@@ -120,9 +120,9 @@ class Crew:
         )
 
     def _random_foot(self, settings: RandomDriver) -> Driver:
-        most = settings.longitudinal
-        pace = RandomPace(self.seed, self.speed, settings.top_speed, most)
-        gains = SpeedGains(most_drive=most, most_brake=most)
+        maximum = settings.longitudinal
+        pace = RandomPace(self.seed, self.speed, settings.top_speed, maximum)
+        gains = SpeedGains(most_drive=maximum, most_brake=maximum)
         if self.model.powertrain is None:
             return TorqueFoot(self.car.torques, pace, gains)
         return PowertrainFoot(

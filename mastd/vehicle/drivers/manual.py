@@ -95,15 +95,15 @@ class _Wheel:
     """Both hands at the steering wheel."""
 
     def __init__(self, model: Model, car: Car) -> None:
-        shares = car.track.drive_shares(len(model.drives))
-        moved = np.abs(shares) > 0.0
+        ratios = car.track.drive_shares(len(model.drives))
+        moved = np.abs(ratios) > 0.0
         limits = np.array([drive.limit for drive in model.drives])
-        reach = float(np.min(limits[moved] / np.abs(shares[moved])))
-        self._reach = math.copysign(reach, car.track.steered.ratio) * shares
+        reach = float(np.min(limits[moved] / np.abs(ratios[moved])))
+        self._reach = math.copysign(reach, car.track.steered.ratio) * ratios
         self._hand = Hand(1.0, RACK_RATE / float(np.max(np.abs(self._reach))))
 
-    def turn(self, share: float, seen: Seen, times: FloatArray, controls: Controls) -> None:
-        rows = self._hand.move(share, seen.time, times)
+    def turn(self, ratio: float, seen: Seen, times: FloatArray, controls: Controls) -> None:
+        rows = self._hand.move(ratio, seen.time, times)
         controls.drives[:] = rows[:, None, :] * self._reach[:, None]
 
 
@@ -138,9 +138,9 @@ class _Pedal:
         self._now = begin
 
     def line(self, target: float, seen: Seen, times: FloatArray) -> FloatArray:
-        most = (float(times[-1]) - seen.time) / PEDAL_TIME
+        maximum = (float(times[-1]) - seen.time) / PEDAL_TIME
         old = target if self._now is None else self._now
-        now = min(max(target, old - most), old + most)
+        now = min(max(target, old - maximum), old + maximum)
         self._now = now
         return between(old, now, seen, times)
 
@@ -179,16 +179,16 @@ class _WheelFeet(_Feet):
 
     def act(self, values: FloatArray, seen: Seen, times: FloatArray, controls: Controls) -> None:
         gear = _lever(values, seen)
-        share = float(np.sign(gear) * values[MANUAL.throttle] * (1.0 - values[MANUAL.clutch]))
-        self._drive(share, seen, times, controls)
+        ratio = float(np.sign(gear) * values[MANUAL.throttle] * (1.0 - values[MANUAL.clutch]))
+        self._drive(ratio, seen, times, controls)
         self._press_brake(float(values[MANUAL.brake]), seen, times, controls)
 
     def coast(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
         self._drive(0.0, seen, times, controls)
         self._brake_gently(seen, times, controls)
 
-    def _drive(self, share: float, seen: Seen, times: FloatArray, controls: Controls) -> None:
-        self._torques.drive(self._full * self._throttle.line(share, seen, times), controls)
+    def _drive(self, ratio: float, seen: Seen, times: FloatArray, controls: Controls) -> None:
+        self._torques.drive(self._full * self._throttle.line(ratio, seen, times), controls)
 
 
 class _PowertrainFeet(_Feet):

@@ -321,9 +321,9 @@ class PowertrainFoot(Driver):
         speed = max(seen.engine_speed, train.idle)
         drag, full = (torque * ratio for torque in train.torques(speed))
         backwards = -1.0 if ratio < 0.0 else 1.0
-        asked, least, most = backwards * force, backwards * drag, backwards * full
-        share = (asked - least) / max(most - least, 1e-9)
+        asked, minimum, maximum = backwards * force, backwards * drag, backwards * full
+        fraction = (asked - minimum) / max(maximum - minimum, 1e-9)
         closed = self._gears.clutch < 0.5
-        if share >= 0.0:
-            return min(share, 1.0), 0.0
-        return 0.0, max((least if closed else 0.0) - asked, 0.0)
+        if fraction >= 0.0:
+            return min(fraction, 1.0), 0.0
+        return 0.0, max((minimum if closed else 0.0) - asked, 0.0)

@@ -145,18 +145,18 @@ class SingleTrack:
     def drive_shares(self, drives: int) -> FloatArray:
         """Return how far each drive moves per metre of the first steered axle's, about straight ahead."""
         found = np.zeros(drives)
-        for table, share in zip(self.steering, self._shares, strict=True):
+        for table, ratio in zip(self.steering, self._shares, strict=True):
             if table is not None:
-                found[table.drive] = share / table.ratio
+                found[table.drive] = ratio / table.ratio
         return np.asarray(found / found[self.steered.drive])
 
     def racks(self, curvature: float, speed: float, drives: int) -> FloatArray:
         """Return the displacement of each drive (m) for a steady turn, at most as far as it goes."""
         q = self.rolling_curvature(curvature, speed)
         found = np.zeros(drives)
-        for table, share in zip(self.steering, self._shares, strict=True):
+        for table, ratio in zip(self.steering, self._shares, strict=True):
             if table is not None:
-                found[table.drive] = table.displacement(float(q * share))
+                found[table.drive] = table.displacement(float(q * ratio))
         return found
 
 

@@ -55,16 +55,16 @@ class Takeover:
         u = np.clip(self._share + spans / lasting, 0.0, 1.0)
         self._share = float(u[-1])
         moving = (u > 0.0) & (u < 1.0)
-        share = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+        fraction = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
         rate = np.where(moving, 30.0 * u**2 * (1.0 - u) ** 2 / lasting, 0.0)
         bend = np.where(moving, 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / lasting**2, 0.0)
-        b, b1, b2 = share[:, None], rate[:, None], bend[:, None]
+        b, b1, b2 = fraction[:, None], rate[:, None], bend[:, None]
         position, speed, push = (controls.drives[:, :, k].copy() for k in range(3))
         away = position - self._held
         controls.drives[:, :, 0] = self._held + b * away
         controls.drives[:, :, 1] = b1 * away + b * speed
         controls.drives[:, :, 2] = b2 * away + 2.0 * b1 * speed + b * push
-        gears = np.where(share[:, None] > 0.0, controls.driver[:, 3:], other.driver[:, 3:])
+        gears = np.where(fraction[:, None] > 0.0, controls.driver[:, 3:], other.driver[:, 3:])
         for own, theirs in (
             (controls.drive_torque, other.drive_torque),
             (controls.brake_torque, other.brake_torque),

@@ -60,21 +60,22 @@ def figures(
     step: float = 1e-3,
     solver: Solver | Formulation = "chassis",
     accuracy: Accuracy = "fast",
-    tell: Callable[[str], None] = lambda part: None,
+    report: Callable[[str], None] = lambda part: None,
 ) -> tuple[Finding, ...]:
     """Return the figures of a vehicle; ``speed`` (m/s) of the turn, the modes and the braking.
 
-    ``tell`` is called with what is measured next. What a vehicle cannot do (no rack, no brakes) is left out.
+    ``report`` is called with what is measured next. What a vehicle cannot do (no rack, no brakes)
+    is left out.
     """
     car = Car.of(model)
-    tell("rates")
+    report("rates")
     rates = wheel_rates(model)
     formulas = ride_formulas(car, rates)
     found = list(_proportions(car))
-    tell("modes")
+    report("modes")
     found.extend(_ride(car, formulas, speed))
     if model.drives:
-        tell("ramp-steer")
+        report("ramp-steer")
         turned = _run(model, ramp_steer(model, speed=speed), step, solver, accuracy)
         found.extend(
             replace(finding, formula=formulas.roll_gradient) if finding.key.startswith("roll") else finding
@@ -82,7 +83,7 @@ def figures(
             if "gradient" in finding.key
         )
     if ALONG not in model.held and any(wheel.brake_torque > 0.0 for wheel in model.wheels):
-        tell("brake")
+        report("brake")
         found.extend(_braking(model, speed, step, solver, accuracy))
     return tuple(found)
 
@@ -101,7 +102,7 @@ def _braking(
     distances = {pedal: found["braking_distance_m"].value for pedal, found in tried.items()}
     best = min(distances, key=lambda pedal: distances[pedal] if math.isfinite(distances[pedal]) else math.inf)
     whole = tried[PEDALS[-1]]["braking_distance_m"]
-    share = tried[PEDALS[-1]]["locked_share"].value
+    ratio = tried[PEDALS[-1]]["locked_share"].value
     return [
         tried[best]["braking_distance_m"],
         tried[best]["mean_deceleration_ms2"],
@@ -111,7 +112,7 @@ def _braking(
             key="whole_pedal_distance_m",
             label="whole pedal",
             formula=None,
-            note=whole.note or f"a wheel is locked {100.0 * share:.0f} % of the time",
+            note=whole.note or f"a wheel is locked {100.0 * ratio:.0f} % of the time",
         ),
     ]
 

@@ -46,12 +46,12 @@ def ramp_steer(
     car = Car.of(model)
     table = car.track.steered
     drive = model.drives[table.drive]
-    shares = car.track.drive_shares(len(model.drives))
+    ratios = car.track.drive_shares(len(model.drives))
     if rack is None:
         _refuse_standstill(speed)
         aim = float(car.track.racks(_AIM / speed**2, speed, len(model.drives))[table.drive])
         rack = math.copysign(min(abs(aim), 0.9 * drive.limit), aim)
-    problems = rack_problems(model, table.drive, rack, shares)
+    problems = rack_problems(model, table.drive, rack, ratios)
     if not ramp_start + _ROUNDING_IN < duration:
         problems.append(
             f"--duration: {duration:g} s leaves no time for the ramp after --ramp-start, {ramp_start:g} s; "
@@ -64,7 +64,7 @@ def ramp_steer(
 
     def law(times: FloatArray) -> Controls:
         controls = no_controls(model, times)
-        controls.drives[:] = shares[:, None] * slow_ramp(times, rack, ramp_start, duration)[:, None, :]
+        controls.drives[:] = ratios[:, None] * slow_ramp(times, rack, ramp_start, duration)[:, None, :]
         return controls
 
     return Manoeuvre(
@@ -97,11 +97,11 @@ def sine_steer(
     """
     car = Car.of(model)
     table = car.track.steered
-    shares = car.track.drive_shares(len(model.drives))
+    ratios = car.track.drive_shares(len(model.drives))
     if rack is None:
         _refuse_standstill(speed)
         rack = float(car.track.racks(0.5 * _AIM / speed**2, speed, len(model.drives))[table.drive])
-    problems = rack_problems(model, table.drive, rack, shares)
+    problems = rack_problems(model, table.drive, rack, ratios)
     if not speed > 0.0:
         problems.append("--speed: a turn needs a speed above zero")
     if not periods >= 1:
@@ -116,7 +116,7 @@ def sine_steer(
     def law(times: FloatArray) -> Controls:
         controls = no_controls(model, times)
         sine = swelling_sine(times, rack, frequency, periods, start)
-        controls.drives[:] = shares[:, None] * sine[:, None, :]
+        controls.drives[:] = ratios[:, None] * sine[:, None, :]
         return controls
 
     return Manoeuvre(
@@ -131,12 +131,12 @@ def sine_steer(
     )
 
 
-def rack_problems(model: Model, first: int, rack: float, shares: FloatArray) -> list[str]:
+def rack_problems(model: Model, first: int, rack: float, ratios: FloatArray) -> list[str]:
     """Return a line for each drive that does not travel as far as ``rack`` (m) of the first one asks."""
     problems = []
-    for index, (drive, share) in enumerate(zip(model.drives, shares, strict=True)):
-        if not abs(rack * share) <= drive.limit:
-            asked = "" if index == first else f" asks for {rack * share * 1e3:g} mm, which"
+    for index, (drive, ratio) in enumerate(zip(model.drives, ratios, strict=True)):
+        if not abs(rack * ratio) <= drive.limit:
+            asked = "" if index == first else f" asks for {rack * ratio * 1e3:g} mm, which"
             problems.append(
                 f"--rack: {rack * 1e3:g} mm{asked} is beyond the travel of {drive.name}, "
                 f"±{drive.limit * 1e3:g} mm"
@@ -206,12 +206,12 @@ def steady_turn(car: Car, trace: Trace, law: ControlLaw, start: float) -> tuple[
     beyond = np.flatnonzero(size > high)
     until = int(beyond[0]) if len(beyond) else len(trace)
     taken = np.flatnonzero((size[:until] >= low) & (trace.time[:until] > start))
-    largest = float(size.max())
+    maximum = float(size.max())
     roll = trace.chassis[:, ANGLES][:, 0]
     slip = trace.chassis[:, VELOCITY][:, 1] / np.maximum(speed, 0.1)
     note = ""
     if len(taken) < 3 or not np.ptp(across[taken]) >= _MIN_SPAN:
-        note = f"the turn reaches {largest:.2f} m/s2, {low + _MIN_SPAN:g} are due: more --rack or --speed"
+        note = f"the turn reaches {maximum:.2f} m/s2, {low + _MIN_SPAN:g} are due: more --rack or --speed"
         gradients = [math.nan] * 3
     else:
         beyond_rolling = steer - length * rate / np.maximum(speed, 0.1)
@@ -231,7 +231,7 @@ def steady_turn(car: Car, trace: Trace, law: ControlLaw, start: float) -> tuple[
         ),
         Finding("roll_gradient_rad_per_ms2", "roll gradient", gradients[1], "deg/(m/s2)", _DEGREES, 4),
         Finding("sideslip_gradient_rad_per_ms2", "sideslip", gradients[2], "deg/(m/s2)", _DEGREES, 4),
-        Finding("largest_lateral_acceleration_ms2", "turn", largest, "m/s2 at most"),
+        Finding("largest_lateral_acceleration_ms2", "turn", maximum, "m/s2 at most"),
         Finding("speed_error_ms", "speed", float(np.abs(speed - speed[0]).max()), "m/s off at most"),
     )
 

@@ -67,12 +67,12 @@ def brake(
     if problems:
         raise UsageError("\n".join(problems))
     car = Car.of(model)
-    least = min(1.0, *friction) * (3.0 if deceleration is None else deceleration)
-    lasting = _BRAKE_START + 1.5 * speed / least + 5.0 if duration is None else duration
-    share = (1.0 if pedal is None else pedal) if deceleration is None else None
+    minimum = min(1.0, *friction) * (3.0 if deceleration is None else deceleration)
+    lasting = _BRAKE_START + 1.5 * speed / minimum + 5.0 if duration is None else duration
+    ratio = (1.0 if pedal is None else pedal) if deceleration is None else None
 
     def drivers() -> tuple[Driver, ...]:
-        foot = Braking(model, car.torques, speed, pedal=share, deceleration=deceleration, start=_BRAKE_START)
+        foot = Braking(model, car.torques, speed, pedal=ratio, deceleration=deceleration, start=_BRAKE_START)
         hands = (PathFollower(model, car.track, straight()),) if steered else ()
         return (foot, *hands, Stop(_BRAKE_START, _STAY))
 
@@ -84,7 +84,7 @@ def brake(
         hands_off(model),
         drivers=drivers,
         gear=car.rolling_gear(speed),
-        findings=lambda trace: braking(car, trace, _BRAKE_START, friction, speed, scaled=share is not None),
+        findings=lambda trace: braking(car, trace, _BRAKE_START, friction, speed, scaled=ratio is not None),
     )
 
 

@@ -86,8 +86,8 @@ def _stepped(model: Model, unit: Unit, damping: float, height: float) -> Model:
             change = change + missing / float(travel @ travel) * (free.right[rank:].T @ travel)
     step = change.reshape(-1, 6)
     turns = step[:, 3:] / free.radius
-    largest = float(np.max(np.linalg.norm(turns, axis=1)))
-    shrink = min(1.0, MAX_TURN / largest) if largest > 0.0 else 1.0
+    maximum = float(np.max(np.linalg.norm(turns, axis=1)))
+    shrink = min(1.0, MAX_TURN / maximum) if maximum > 0.0 else 1.0
     return moved(model, unit, shrink * step[:, :3], shrink * turns)
 
 

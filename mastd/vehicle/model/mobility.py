@@ -82,8 +82,8 @@ class Freedom:
     @property
     def rank(self) -> int:
         """Number of equations that do not depend on each other."""
-        largest = self.values[0] if self.values.size else 0.0
-        return int(np.count_nonzero(self.values > RANK_TOLERANCE * largest))
+        maximum = self.values[0] if self.values.size else 0.0
+        return int(np.count_nonzero(self.values > RANK_TOLERANCE * maximum))
 
     @property
     def freedom(self) -> int:
@@ -289,27 +289,27 @@ def _blamed(model: Model, unit: Unit, vectors: FloatArray, bodies: Sequence[int]
 
     With ``bodies`` only joints of these: what holds a body badly are its own joints.
     """
-    shares: dict[str, float] = {}
+    ratios: dict[str, float] = {}
     first: dict[str, int] = {}
     row = 0
     for index in unit.primitives:
         primitive = model.primitives[index]
-        share = float(np.sum(vectors[row : row + primitive.kind.rows] ** 2))
+        ratio = float(np.sum(vectors[row : row + primitive.kind.rows] ** 2))
         row += primitive.kind.rows
         if bodies and primitive.first not in bodies and primitive.second not in bodies:
             continue
-        shares[primitive.joint] = shares.get(primitive.joint, 0.0) + share
+        ratios[primitive.joint] = ratios.get(primitive.joint, 0.0) + ratio
         first.setdefault(primitive.joint, index)
-    least = _SHARE * max(shares.values())
-    order = sorted(shares, key=lambda joint: -round(shares[joint], 6))
-    return tuple(first[joint] for joint in order if shares[joint] >= least)
+    minimum = _SHARE * max(ratios.values())
+    order = sorted(ratios, key=lambda joint: -round(ratios[joint], 6))
+    return tuple(first[joint] for joint in order if ratios[joint] >= minimum)
 
 
 def _describe(model: Model, free: Freedom, motions: FloatArray) -> tuple[tuple[int, ...], str]:
     """Return the bodies with the largest shares in motions (n, coordinates), and the motion in words."""
     parts = motions.reshape(len(motions), len(free.unit.bodies), 6)
-    shares = np.sum(parts**2, axis=(0, 2))
-    order = [k for k in np.argsort(-np.round(shares, 6), kind="stable") if shares[k] >= _SHARE * shares.max()]
+    ratios = np.sum(parts**2, axis=(0, 2))
+    order = [k for k in np.argsort(-np.round(ratios, 6), kind="stable") if ratios[k] >= _SHARE * ratios.max()]
     bodies = tuple(free.unit.bodies[k] for k in order)
     names = _joined([model.bodies[body].name for body in bodies])
     if len(motions) > 1:

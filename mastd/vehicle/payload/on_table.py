@@ -56,10 +56,10 @@ SCRATCH: Final = 24
 @fused_kernel
 def _put_plane(table: FloatArray, pose: FloatArray, point: FloatArray, turn: FloatArray) -> None:
     """Write r (3) and R (3, 3) of a pose (6)."""
-    share = table[TIME] / FADE
+    fraction = table[TIME] / FADE
     left = 0.0
-    if share < 1.0:
-        left = 1.0 - share * share * share * (10.0 - share * (15.0 - 6.0 * share))
+    if fraction < 1.0:
+        left = 1.0 - fraction * fraction * fraction * (10.0 - fraction * (15.0 - 6.0 * fraction))
     r = rotation(pose[3] - left * table[OFFSET + 1], pose[4] - left * table[OFFSET + 2], pose[5])
     (turn[0, 0], turn[0, 1], turn[0, 2], turn[1, 0], turn[1, 1]) = (r[0], r[1], r[2], r[3], r[4])
     (turn[1, 2], turn[2, 0], turn[2, 1], turn[2, 2]) = (r[5], r[6], r[7], r[8])
@@ -121,12 +121,14 @@ def at_centre(table: FloatArray, wrench: FloatArray, out: FloatArray) -> None:
 
 
 @fused_kernel
-def move(table: FloatArray, scratch: FloatArray, pose: FloatArray, share: float, ground: FloatArray) -> None:
-    """Take the plane in ``ground`` one step further on the straight line to ``pose`` (6), by ``share`` of
+def move(
+    table: FloatArray, scratch: FloatArray, pose: FloatArray, fraction: float, ground: FloatArray
+) -> None:
+    """Take the plane in ``ground`` one step further on the straight line to ``pose`` (6), by ``fraction`` of
     what is left of it; ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,)."""
     between = scratch[18:24]
     for n in range(6):
-        between[n] = table[POSE + n] + share * (pose[n] - table[POSE + n])
+        between[n] = table[POSE + n] + fraction * (pose[n] - table[POSE + n])
         table[POSE + n] = between[n]
     _move_plane(table, between, scratch, ground)
 

@@ -52,9 +52,9 @@ class GatewayProcess:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         numbers = {**shared, "control": theirs.fileno(), "parent": os.getpid()}
-        words = [word for name, number in numbers.items() for word in (f"--{name}", str(number))]
+        arguments = [argument for name, number in numbers.items() for argument in (f"--{name}", str(number))]
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module, *words],
+            [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             pass_fds=(*(number for number in shared.values() if number >= 0), theirs.fileno(), *more),
             start_new_session=True,

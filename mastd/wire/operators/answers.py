@@ -50,7 +50,7 @@ class ReplyBuilder:
         port: LoopPort,
         lease: Lease,
         counters: GatewayCounters,
-        board: StatusView,
+        status: StatusView,
         log: HandlerLog,
     ) -> None:
         self.replies: deque[tuple[Peer, bytes]] = deque()
@@ -58,7 +58,7 @@ class ReplyBuilder:
         self._port = port
         self._lease = lease
         self._counters = counters
-        self._board = board
+        self._board = status
         self._log = log
 
     @property
@@ -106,14 +106,14 @@ class ReplyBuilder:
 
     def error_lease(self, session: Session, drive: Drive, now_ns: int) -> None:
         """Say of inputs that another one commands the table."""
-        words = "; ".join(self._lease_words("drive", now_ns))
-        self.error(session.peer, "no_lease", words, drive.sequence)
+        text = "; ".join(self._lease_words("drive", now_ns))
+        self.error(session.peer, "no_lease", text, drive.sequence)
 
     def error_role(self, session: Session, drive: Drive, role: Role) -> None:
         """Say of inputs that this role may not drive."""
         self._log.beyond_role(session.operator, role, "drive")
-        words = "; ".join(_role_words(session, role, "drive"))
-        self.error(session.peer, "not_allowed", words, drive.sequence)
+        text = "; ".join(_role_words(session, role, "drive"))
+        self.error(session.peer, "not_allowed", text, drive.sequence)
 
     def status(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer with everything that is known now."""

@@ -216,11 +216,11 @@ class OperatorClient:
     ) -> None:
         self.close()
 
-    def _open(self, kind: int, address: str, largest: int = 2 * MAX_ANSWER) -> zmq.Socket[bytes]:
+    def _open(self, kind: int, address: str, maximum: int = 2 * MAX_ANSWER) -> zmq.Socket[bytes]:
         socket = self._context.socket(kind)
         socket.linger = 0
         socket.set_hwm(_HIGH_WATER_MARK)
-        socket.setsockopt(zmq.MAXMSGSIZE, largest)
+        socket.setsockopt(zmq.MAXMSGSIZE, maximum)
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.IPV6, int("[" in address))
         if self._keys is not None:

@@ -101,8 +101,8 @@ class ProfileLoader:
             ok, text = document["ok"], document["text"]
         except (ValueError, LookupError, TypeError):
             self._messages.seek(0)
-            said = self._messages.read(4096).decode(errors="replace").strip() or "no message"
-            return Loading(False, f"the {self._name} ended with code {code}: {said}")
+            message = self._messages.read(4096).decode(errors="replace").strip() or "no message"
+            return Loading(False, f"the {self._name} ended with code {code}: {message}")
         return Loading(ok is True and code == 0, str(text))
 
     def end(self) -> None:

@@ -133,10 +133,10 @@ class OperatorSockets:
         with contextlib.suppress(UsageError):  # a port that was just closed may take a moment to be free
             self._open_outlets()
 
-    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], PeerIdentity | None]]:
-        """Take at most ``most`` messages from each ROUTER: peer, frames, and whose key it is."""
+    def receive(self, maximum: int) -> Iterator[tuple[Peer, list[bytes], PeerIdentity | None]]:
+        """Take at most ``maximum`` messages from each ROUTER: peer, frames, and whose key it is."""
         for kind, router in self._routers.items():
-            for _ in range(most):
+            for _ in range(maximum):
                 try:
                     # Frames as objects: they know the key of their connection.
                     parts = router.recv_multipart(zmq.NOBLOCK, copy=False)

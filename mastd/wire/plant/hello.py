@@ -126,8 +126,8 @@ def mismatches(plant: PlantHello, daemon: DaemonHello) -> tuple[str, ...]:
         # Nothing else of another version can be judged.
         return (f"protocol version: plant {plant.protocol_version}, daemon {daemon.protocol_version}",)
     return tuple(
-        f"{words}: plant {_shown(getattr(plant, field))}, daemon {_shown(getattr(daemon, field))}; {advice}"
-        for field, words, advice in _COMPARED
+        f"{text}: plant {_shown(getattr(plant, field))}, daemon {_shown(getattr(daemon, field))}; {advice}"
+        for field, text, advice in _COMPARED
         if getattr(plant, field) != getattr(daemon, field)
     )
 

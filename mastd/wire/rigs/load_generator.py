@@ -100,9 +100,9 @@ def steady(rigs: list[Rig], wanted: Callable[[], bool]) -> None:
     poller = zmq.Poller()
     for rig in rigs:
         poller.register(rig.socket, zmq.POLLIN)
-    look = 0.0
-    while (now := time.monotonic()) < look or wanted():
-        look = look if now < look else now + _LOOK_S
+    next_check = 0.0
+    while (now := time.monotonic()) < next_check or wanted():
+        next_check = next_check if now < next_check else now + _LOOK_S
         ready = dict(poller.poll(_SIGN_MS))
         for rig in rigs:
             if rig.socket in ready:

@@ -73,11 +73,11 @@ class RigSockets:
             self._authentication.poll()
         return any(source == self._descriptor for source, _ in ready)
 
-    def receive(self, most: int) -> Iterator[tuple[Peer, list[bytes], str | None, Role]]:
-        """Take at most ``most`` messages from each ROUTER: peer, frames, whose key it is (None on the local
-        socket, empty for one that may be any rig), and its role."""
+    def receive(self, maximum: int) -> Iterator[tuple[Peer, list[bytes], str | None, Role]]:
+        """Take at most ``maximum`` messages from each ROUTER: peer, frames, whose key it is (None on the
+        local socket, empty for one that may be any rig), and its role."""
         local = self._routers[LOCAL]
-        for _ in range(most):
+        for _ in range(maximum):
             try:
                 peer, *frames = local.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
@@ -85,7 +85,7 @@ class RigSockets:
             yield (LOCAL, peer), frames, None, "engineer"
         if self._authentication is None:
             return
-        for _ in range(most):
+        for _ in range(maximum):
             try:
                 # Frames as objects: they know the key of their connection.
                 parts = self._routers[NETWORK].recv_multipart(zmq.NOBLOCK, copy=False)

@@ -25,7 +25,7 @@ OFFSET = 0.2e-3
 
 def shaken(axis: str, duration: float, share: float = 1.0) -> ProfileSettings:
     """Return band noise along ``axis`` under 12 t."""
-    return read_profile(noise(axis, duration=duration, share=share))
+    return read_profile(noise(axis, duration=duration, ratio=share))
 
 
 def with_control(control: ControlSettings) -> Installation:

@@ -59,7 +59,7 @@ def test_long_texts_are_cut_between_two_letters_and_an_entry_stays_a_datagram() 
 
 
 def test_one_kind_is_held_back_while_another_is_told_and_the_rest_is_counted() -> None:
-    throttle: Throttle[str] = Throttle(most=3, window_s=60.0)
+    throttle: Throttle[str] = Throttle(maximum=3, window_s=60.0)
     told = [throttle.admits("noisy", f"noise {number}", 100.0 + 0.1 * number) for number in range(217)]
     assert told == [True] * 3 + [False] * 214
     assert throttle.admits("rare", "once", 130.0)
@@ -73,7 +73,7 @@ def test_one_kind_is_held_back_while_another_is_told_and_the_rest_is_counted() -
 
 
 def test_a_flood_of_kinds_is_bounded_too() -> None:
-    throttle: Throttle[int] = Throttle(most=1)
+    throttle: Throttle[int] = Throttle(maximum=1)
     told = sum(throttle.admits(number, number, 0.0) for number in range(10 * MAX_KEYS))
     assert told == MAX_KEYS + 1
     assert throttle.over(60.0) == [(10 * MAX_KEYS - 1, 9 * MAX_KEYS - 1, 60.0)]
