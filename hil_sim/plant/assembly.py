@@ -33,7 +33,7 @@ from mastd.wire.common.layout import Layout
 
 MAX_STEP = 125.0e-6
 """Longest inner step (s)."""
-MIN_SUPPLY_SHARE = 0.9
+MIN_SUPPLY_RATIO = 0.9
 """The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 # Parameters that the seeded deviation spreads, in the order of its random numbers.
@@ -314,7 +314,7 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.lowering_speed] = drive.lowering_speed
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
     parameters[DRIVE.return_pressure] = table.supply.return_pressure
-    parameters[DRIVE.min_supply] = MIN_SUPPLY_SHARE * table.supply.limits.minimum_pressure
+    parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
     area_1, area_2 = table.actuator.piston_areas
     gain, saturation = valve_gain(
         table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation

@@ -114,8 +114,8 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
         return
 
     late = drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period] or state != STATE.follow
-    largest_length = 0.0
-    largest_rate = 0.0
+    max_length = 0.0
+    max_rate = 0.0
     period = parameters[DRIVE.period]
     for i in range(n):
         force_rate = 0.0 if late else (command[3 * n + i] - axes[i, AXIS.command_force]) / period
@@ -145,17 +145,17 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
                 axes[i, AXIS.set_acceleration] - axes[i, AXIS.command_acceleration]
             )
             axes[i, AXIS.offset_force] = axes[i, AXIS.set_force] - axes[i, AXIS.command_force]
-            largest_length = max(largest_length, abs(axes[i, AXIS.offset_length]))
-            largest_rate = max(largest_rate, abs(axes[i, AXIS.offset_rate]))
+            max_length = max(max_length, abs(axes[i, AXIS.offset_length]))
+            max_rate = max(max_rate, abs(axes[i, AXIS.offset_rate]))
     if late:
         drive[DRIVE_STATE.rejoin_clock] = 0.0
         drive[DRIVE_STATE.rejoin_duration] = ENGAGING_TIME if state == STATE.closed else 0.0
-        if largest_length > JUMP_LENGTH or largest_rate > JUMP_RATE:
+        if max_length > JUMP_LENGTH or max_rate > JUMP_RATE:
             bound = parameters[DRIVE.rejoin_acceleration]
-            span = max(math.sqrt(6.0 * largest_length / bound), 4.0 * largest_rate / bound)
+            span = max(math.sqrt(6.0 * max_length / bound), 4.0 * max_rate / bound)
             # A difference in rate first carries the offset away, by a fifth of rate times span at most.
-            if largest_rate > 0.0:
-                span = min(span, MAX_EXCURSION / (0.2 * largest_rate))
+            if max_rate > 0.0:
+                span = min(span, MAX_EXCURSION / (0.2 * max_rate))
             drive[DRIVE_STATE.rejoin_duration] = max(drive[DRIVE_STATE.rejoin_duration], MIN_REJOIN, span)
     drive[DRIVE_STATE.command_age] = 0.0
     counters[COUNTER.timed_out] = 0

@@ -57,7 +57,7 @@ def recorded_play(
     if stop.requested:
         raise StoppedError("stopped before any motion")
     directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    record = fresh_directory(directory) / "run.mcap"
+    record = new_directory(directory) / "run.mcap"
     mode: Mode = "lockstep" if arguments.lockstep else "free-run"
     link = connection(arguments, plan, rigid_payload(plan.profile), arguments.link or "socket", mode)
     kind = Kind.RUN if arguments.plant else Kind.SIMULATED_RUN
@@ -80,7 +80,7 @@ def tell_recorder_loss(result: dict[str, object], outcome: RunOutcome) -> None:
     )
 
 
-def fresh_directory(directory: Path) -> Path:
+def new_directory(directory: Path) -> Path:
     """Return a directory that does not exist yet: two runs may begin in the same second."""
     for suffix in ("", *(f"-{count}" for count in range(2, 1000))):
         candidate = directory.with_name(directory.name + suffix)

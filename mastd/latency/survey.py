@@ -12,7 +12,7 @@ from mastd.latency.load import busy_machine
 from mastd.loop.realtime import rights as realtime
 from mastd.settings.daemon.daemon import RealtimeSettings
 
-STALLS_SHARE = 0.2
+STALLS_RATIO = 0.2
 """Share of the time for the thread that never sleeps."""
 DMA_LATENCY = "/dev/cpu_dma_latency"
 
@@ -27,7 +27,7 @@ def survey(
     """
     before = machine.processor_times()
     load_average = machine.load_average()
-    watched = STALLS_SHARE * seconds
+    watched = STALLS_RATIO * seconds
     each = 0.5 * (seconds - watched)
     real_time: WakeUps | None = None
     with busy_machine(os.cpu_count() or 1) if load else contextlib.nullcontext():

@@ -21,16 +21,16 @@ from mastd.signals.band import band_filter
 from mastd.signals.metrics import rms
 from mastd.signals.point_motion import acceleration_at_point, displacement_at_point
 
-DRIVEN_SHARE: Final = 0.02
+DRIVEN_RATIO: Final = 0.02
 """An axis counts as driven from this share of the largest reference on (effective displacement, 1.4 m)."""
-DRIVEN_LEAST: Final = 1e-6
+MIN_DRIVEN: Final = 1e-6
 NO_SINE: Final = 0.0
 
 
 def driven_axes(reference: FloatArray) -> frozenset[str]:
     """Return the axes with commanded motion in a reference (k, 6), displacements filtered to the band."""
     sizes = ARMS * [rms(column) for column in reference.T]
-    minimum = max(DRIVEN_LEAST, DRIVEN_SHARE * float(np.max(sizes)))
+    minimum = max(MIN_DRIVEN, DRIVEN_RATIO * float(np.max(sizes)))
     return frozenset(axis for axis, size in zip(AXES, sizes, strict=True) if size >= minimum)
 
 
@@ -45,7 +45,7 @@ def acceleration_results(
     accelerations = accelerations_at(run, window, motion, point)
     if motion is None or accelerations is None:
         return point, no_figures()
-    rate, control_point = 1.0 / run.period, _place(run, point)
+    rate, control_point = 1.0 / run.period, _control_point(run, point)
     asked = motion.asked if control_point is None else displacement_at_point(motion.asked, control_point)
     driven = driven_axes(band_filter(asked, rate, band))
     return point, acceleration_figures(
@@ -61,7 +61,7 @@ def judged_point(run: Run) -> str:
 def accelerations_at(run: Run, window: Window | None, motion: Aligned | None, point: str) -> Aligned | None:
     """Return measured and commanded accelerations of point "C" or "T", each (k, 6), or None for none."""
     aligned = aligned_accelerations(run, window)
-    control_point = _place(run, point)
+    control_point = _control_point(run, point)
     if aligned is None or motion is None or (point == "T" and control_point is None):
         return None
     if control_point is None:
@@ -99,7 +99,7 @@ def _profile(run: Run) -> Mapping[str, object]:
     return profile if isinstance(profile, Mapping) else {}
 
 
-def _place(run: Run, point: str) -> FloatArray | None:
+def _control_point(run: Run, point: str) -> FloatArray | None:
     """Return where the control point lies in P, None for the centre."""
     table = run.metadata.get("table")
     control_point = table.get("control_point") if isinstance(table, Mapping) else None

@@ -18,7 +18,7 @@ from mastd.arrays import FloatArray
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 
-MAX_GAP_SHARE = 10
+MAX_GAP_RATIO = 10
 """Steps per recorded frame beyond which a record has too little in it to be judged."""
 
 
@@ -64,7 +64,7 @@ def _aligned(run: Run, window: Window | None, measured: str, wanted: str) -> Ali
         return None
     reach = slice(window.first, min(window.last + 2, len(run.times)))
     periods = np.rint(run.times[reach] / run.period)
-    if not 2.0 <= periods[-1] - periods[0] <= MAX_GAP_SHARE * len(periods):
+    if not 2.0 <= periods[-1] - periods[0] <= MAX_GAP_RATIO * len(periods):
         return None
     steps = run.columns["step"][reach]
     if not np.any(np.isfinite(steps)):

@@ -17,7 +17,7 @@ from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.core.reshape import matching
 from mastd.formats.mcap.frames import FrameSeries, provenance
-from mastd.record.alignment import MAX_GAP_SHARE, find_window
+from mastd.record.alignment import MAX_GAP_RATIO, find_window
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.writer import RUN_FILE
@@ -73,7 +73,7 @@ def _on_whole_steps(run: Run, frames: FrameSeries, columns: Sequence[int]) -> tu
     newer = np.concatenate(([True], np.diff(np.maximum.accumulate(positions)) > 0.0))
     positions = positions[newer]
     count = int(positions[-1]) + 1
-    if not count <= MAX_GAP_SHARE * len(positions):
+    if not count <= MAX_GAP_RATIO * len(positions):
         raise FormatError(f"{run.path}: {len(positions)} frames in {count} periods: too few to export")
     grid = np.arange(count, dtype=np.float64)
     latest = np.searchsorted(positions, grid, side="right") - 1

@@ -14,7 +14,7 @@ from scipy.interpolate import CubicSpline
 
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
-from mastd.record.alignment import MAX_GAP_SHARE, find_window
+from mastd.record.alignment import MAX_GAP_RATIO, find_window
 from mastd.record.reader import Run
 
 TIMES: Final = ("step", "profile_time")
@@ -84,7 +84,7 @@ def _at(what: str, positions: FloatArray, own: FloatArray, values: FloatArray) -
     highest = np.maximum.accumulate(own) if len(own) else own
     newer = np.concatenate(([True], np.diff(highest) > 0.0))[: len(own)]
     own, values = own[newer], values[newer]
-    if len(own) < 4 or not own[-1] - own[0] <= MAX_GAP_SHARE * len(own):
+    if len(own) < 4 or not own[-1] - own[0] <= MAX_GAP_RATIO * len(own):
         raise FormatError(f"{what} has too few measured samples while the profile ran")
     at = np.clip(positions, own[0], own[-1])
     whole = np.rint(at)

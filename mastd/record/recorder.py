@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from mastd.errors import UsageError
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.plain import plain
-from mastd.ring.ends import RingPlace, RingProducer
+from mastd.ring.ends import RingLocation, RingProducer
 
 if TYPE_CHECKING:
     from mastd.arrays import FloatArray
@@ -206,7 +206,7 @@ class RecorderHandle:
         return self._ring.backlog
 
     @property
-    def ring(self) -> RingPlace:
+    def ring(self) -> RingLocation:
         """The frames' ring, for processes that read it."""
         return self._ring.place
 

@@ -56,7 +56,7 @@ def ride_figures(run: Run, span: Span | None) -> dict[str, object]:
         vehicle["wheels"] = {wheel: _wheel(run, wheel, span) for wheel in wheels}
     if "vehicle.converged" in run.columns:
         converged = _played(run, "vehicle.converged", span)
-        vehicle["unconverged_share"] = _share(~(converged > 0.0))
+        vehicle["unconverged_share"] = _ratio(~(converged > 0.0))
     if vehicle:
         figures["vehicle"] = vehicle
     axes = [axis for axis in CUE_AXES if _has(run, [f"cue.asked.{axis}", f"cue.given.{axis}"])]
@@ -83,7 +83,7 @@ def _within(series: FrameSeries, span: Span) -> BoolArray:
     return inside
 
 
-def _share(those: BoolArray) -> float | None:
+def _ratio(those: BoolArray) -> float | None:
     return float(np.mean(those)) if len(those) else None
 
 
@@ -98,7 +98,7 @@ def _seat(run: Run, span: Span | None) -> dict[str, object]:
             continue
         table["weighted_rms_ms2"][axis] = rms(weighted)
         table["vdv_ms175"][axis] = comfort.vibration_dose(weighted, rate)
-        table["mtvv_ms2"][axis] = comfort.largest_running_rms(weighted, rate)
+        table["mtvv_ms2"][axis] = comfort.max_running_rms(weighted, rate)
         table["crest_factor"][axis] = comfort.crest_factor(weighted)
     x, y, z = (table["weighted_rms_ms2"][axis] for axis in SEAT_AXES)
     total: float | None = None
@@ -137,7 +137,7 @@ def _wheel(run: Run, wheel: str, span: Span | None) -> Figures:
     return {
         "least_load_n": float(np.min(load)) if len(load) else None,
         "largest_load_n": float(np.max(load)) if len(load) else None,
-        "aloft_share": _share(load <= 0.0),
+        "aloft_share": _ratio(load <= 0.0),
         "largest_travel_m": float(travel[np.argmax(np.abs(travel))]) if len(travel) else None,
     }
 

@@ -81,7 +81,7 @@ def _hold(segment: Mapping[str, Any]) -> str:
 
 
 def _ramp(segment: Mapping[str, Any]) -> str:
-    return "go to " + (_each(group(segment, "to"), _place) or "where it is")
+    return "go to " + (_each(group(segment, "to"), _position) or "where it is")
 
 
 def _sine(segment: Mapping[str, Any]) -> str:
@@ -147,17 +147,17 @@ def _each(axes: Mapping[str, Any], say: Any) -> str:
     return ", ".join(found)
 
 
-def _place(axis: str, value: object) -> str:
+def _position(axis: str, value: object) -> str:
     return quantity(value, "mm", 1e3) if axis in LENGTH_AXES else quantity(value, "°", _DEGREES)
 
 
 def _travel(axis: str, box: Mapping[str, Any]) -> str:
-    return f"± {_place(axis, box.get('travel'))}"
+    return f"± {_position(axis, box.get('travel'))}"
 
 
 def _wave(axis: str, wave: Mapping[str, Any]) -> str:
     if wave.get("amplitude") is not None:
-        size = f"± {_place(axis, wave['amplitude'])}"
+        size = f"± {_position(axis, wave['amplitude'])}"
     else:
         unit = "m/s²" if axis in LENGTH_AXES else "rad/s²"
         size = f"± {quantity(wave.get('peak'), unit)}"

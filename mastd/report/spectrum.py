@@ -20,10 +20,10 @@ from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.record.result import profile_band
-from mastd.signals.band import MAX_SHARE, judging_band
+from mastd.signals.band import MAX_RATIO, judging_band
 from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
-from mastd.signals.transfer_points import ASKED_SHARE, MIN_AVERAGES, averages_of, averaging_segment
+from mastd.signals.transfer_points import ASKED_RATIO, MIN_AVERAGES, averages_of, averaging_segment
 
 _AROUND: Final = (0.4, 4.0)
 """Of the band's lower and upper end: the frequencies that are shown."""
@@ -71,7 +71,7 @@ def spectra_of(run: Run) -> Spectra | None:
         return None
     averages = averages_of(len(asked), segment)
     resolution = rate / segment
-    shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], MAX_SHARE * rate))
+    shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], MAX_RATIO * rate))
     axes = {
         axis: _axis(asked[:, column], achieved[:, column], rate, segment, averages, band)
         for column, axis in enumerate(AXES)
@@ -94,7 +94,7 @@ def _axis(
     frequency, asked_density = power_spectral_density(wanted, 1.0 / rate, segment)
     _, achieved_density = power_spectral_density(given, 1.0 / rate, segment)
     inside = (frequency >= band[0]) & (frequency <= band[1])
-    floor = ASKED_SHARE * float(np.max(asked_density[inside], initial=0.0))
+    floor = ASKED_RATIO * float(np.max(asked_density[inside], initial=0.0))
     meaningful = inside & (asked_density > floor) & (frequency > 0.0)
     transfer = coherence = None
     if averages >= MIN_AVERAGES and meaningful.any():

@@ -32,7 +32,7 @@ _WAIT_S = 50e-6
 _LOOKS_PER_LIFE_SIGN = 100
 
 
-class RingPlace(NamedTuple):
+class RingLocation(NamedTuple):
     """Where a ring is: its file descriptor, and how many frames of how many numbers it holds."""
 
     descriptor: int
@@ -87,9 +87,9 @@ class RingProducer:
         self._stride = stride
 
     @property
-    def place(self) -> RingPlace:
+    def place(self) -> RingLocation:
         """Where it is, for the processes at its other ends."""
-        return RingPlace(self.fd, self.width, self.capacity)
+        return RingLocation(self.fd, self.width, self.capacity)
 
     @property
     def backlog(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-LATE_SHARE = 0.5
+LATE_RATIO = 0.5
 """A cycle is late that begins more than this share of a period after its deadline."""
 
 

@@ -38,12 +38,12 @@ _STRAIGHT: Final = HEADER + 4
 _CORNER: Final = HEADER + 5
 _SIZE: Final = HEADER + 7
 _BUCKETS: Final = HEADER + 8
-_PLACES: Final = HEADER + 10
+_OFFSETS: Final = HEADER + 10
 _TABLES: Final = HEADER + 14
 _STEPS: Final = 12
 _CLOSE: Final = 1e-12
 """Of a Newton step to the foot of a point, in spacings: the next one would be below rounding."""
-_MIN_SHARE: Final = 0.1
+_MIN_RATIO: Final = 0.1
 """Of 1 − κ v: at zero the point is the centre of curvature, which has no foot of its own."""
 _MAX_BUCKETS: Final = 1_000_000
 _STRAIGHT_WITHIN: Final = 1e-7
@@ -62,7 +62,7 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
     else:
         section = int(position)
         fraction = position - section
-    right = int(parameters[_PLACES])
+    right = int(parameters[_OFFSETS])
     low, high = 0, across - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -76,7 +76,7 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
         side, spread = 0.0, 0.0
     elif side >= 1.0:
         side, spread = 1.0, 0.0 if low == across - 2 else spread
-    at = int(parameters[_PLACES + 2]) + section * across + low
+    at = int(parameters[_OFFSETS + 2]) + section * across + low
     near_right, near_left = parameters[at], parameters[at + 1]
     far_right, far_left = parameters[at + across], parameters[at + across + 1]
     near = near_right + side * (near_left - near_right)
@@ -91,7 +91,7 @@ def grid_surface(parameters: FloatArray, x: float, y: float) -> tuple[float, flo
 
 
 @separate_kernel
-def grid_place(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
+def grid_position(parameters: FloatArray, x: float, y: float) -> tuple[float, float]:
     """Return u and v (m) of a point (m)."""
     position, v, _, _, _, _ = _foot(parameters, x, y)
     return parameters[FIRST] + position * parameters[FIRST + 1], v
@@ -105,7 +105,7 @@ def _foot(parameters: FloatArray, x: float, y: float) -> tuple[float, float, flo
     The foot solves (r − P(s)) · P′(s) = 0, by Newton's method from the cross section that the point's bucket
     names; a straight line has it in closed form.
     """
-    line = int(parameters[_PLACES + 1])
+    line = int(parameters[_OFFSETS + 1])
     count = int(parameters[_COUNT])
     if parameters[_STRAIGHT] == 1.0:
         tangent_x, tangent_y = parameters[line + 2], parameters[line + 3]
@@ -124,14 +124,14 @@ def _foot(parameters: FloatArray, x: float, y: float) -> tuple[float, float, flo
     for _ in range(_STEPS):
         square = first_x * first_x + first_y * first_y
         change = (dx * first_x + dy * first_y) / max(
-            square - dx * second_x - dy * second_y, _MIN_SHARE * square
+            square - dx * second_x - dy * second_y, _MIN_RATIO * square
         )
         position += change
         dx, dy, first_x, first_y, second_x, second_y = _line(parameters, line, count, position, x, y)
         if not abs(change) > _CLOSE * (1.0 + abs(position)):
             break
     square = first_x * first_x + first_y * first_y
-    bend = max(square - dx * second_x - dy * second_y, _MIN_SHARE * square)
+    bend = max(square - dx * second_x - dy * second_y, _MIN_RATIO * square)
     length = math.sqrt(square)
     return (
         position,
@@ -153,7 +153,7 @@ def _start(parameters: FloatArray, x: float, y: float) -> float:
     # A place that is no number is in the first bucket.
     if not (column >= 0.0 and row >= 0.0):
         return 0.0
-    return float(parameters[int(parameters[_PLACES + 3]) + int(row) * int(columns) + int(column)])
+    return float(parameters[int(parameters[_OFFSETS + 3]) + int(row) * int(columns) + int(column)])
 
 
 @fused_kernel
@@ -259,8 +259,8 @@ def grid_parameters(road: RoadGrid) -> FloatArray:
         half_width,
     )
     parameters[FIRST:_CORNER] = road.start, road.spacing, count, across, float(straight)
-    parameters[_CORNER:_PLACES] = *corner, size, buckets.shape[1], buckets.shape[0]
-    parameters[_PLACES:_TABLES] = begins
+    parameters[_CORNER:_OFFSETS] = *corner, size, buckets.shape[1], buckets.shape[0]
+    parameters[_OFFSETS:_TABLES] = begins
     tables = (road.across, np.hstack([road.line, slopes]), road.heights, buckets)
     parameters[_TABLES:] = np.concatenate([table.ravel() for table in tables])
     return parameters
@@ -285,8 +285,8 @@ def _check_bends(road: RoadGrid, slopes: FloatArray) -> None:
     """Raise ValueError where a centre of curvature lies on the road, so that u and v are not unique."""
     turns = np.diff(np.unwrap(np.arctan2(slopes[:, 1], slopes[:, 0]))) / road.spacing
     fraction = np.maximum(turns * road.across[-1], turns * road.across[0])
-    if not (fraction < 1.0 - _MIN_SHARE).all():
-        index = int(np.argmax(~(fraction < 1.0 - _MIN_SHARE)))
+    if not (fraction < 1.0 - _MIN_RATIO).all():
+        index = int(np.argmax(~(fraction < 1.0 - _MIN_RATIO)))
         raise ValueError(
             f"u = {road.start + index * road.spacing:g} m: a radius of {1.0 / abs(turns[index]):.3g} m is "
             f"too small for edges at v = {road.across[0]:g} and {road.across[-1]:g} m"

@@ -36,7 +36,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.kernel import fused_kernel
 from mastd.roads.entries import EXTENT, FRICTION, HEADER, PARAMETERS, GroundKind, Side, header
-from mastd.roads.grid import RoadGrid, grid_parameters, grid_place, grid_surface
+from mastd.roads.grid import RoadGrid, grid_parameters, grid_position, grid_surface
 from mastd.roads.tracks import tracks_surface
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def ground_axes(parameters: FloatArray, x: float, y: float) -> tuple[float, floa
             parameters[_ROTATION + 1] * dx + parameters[_ROTATION + 4] * dy + parameters[_ROTATION + 7] * dz,
         )
     if parameters[0] == _GRID:
-        return grid_place(parameters, x, y)
+        return grid_position(parameters, x, y)
     return x, y
 
 

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.signals.band import MAX_SHARE, band_filter
+from mastd.signals.band import MAX_RATIO, band_filter
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.metrics import ROTATION_ARM, best_lag, cross_axis, nrmse, peak_ratio, rms
-from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
+from mastd.signals.response_spectrum import octave_points, outside_ratio, response_spectrum
 from mastd.signals.transfer_points import transfer_points
 
 Figures = dict[str, float | None]
@@ -87,15 +87,15 @@ def _following(given: FloatArray, wanted: FloatArray, rate: float, band: tuple[f
         "best_lag_nrmse": fit[0] if fit else None,
         "lag_s": fit[1] if fit else None,
         "peak_ratio": peak_ratio(given, wanted),
-        "spectrum_outside_share": _outside_share(given, wanted, rate, band),
+        "spectrum_outside_share": _outside_ratio(given, wanted, rate, band),
     }
 
 
-def _outside_share(
+def _outside_ratio(
     given: FloatArray, wanted: FloatArray, rate: float, band: tuple[float, float]
 ) -> float | None:
-    low, high = band[0] or band[1] / 2.0**_OCTAVES_WITHOUT_LOWEST, min(band[1], MAX_SHARE * rate)
+    low, high = band[0] or band[1] / 2.0**_OCTAVES_WITHOUT_LOWEST, min(band[1], MAX_RATIO * rate)
     if not low < high:
         return None
     spectra = response_spectrum(np.column_stack([given, wanted]), rate, octave_points((low, high)))
-    return outside_share(spectra[:, 0], spectra[:, 1], SPECTRUM_TOLERANCE)
+    return outside_ratio(spectra[:, 0], spectra[:, 1], SPECTRUM_TOLERANCE)

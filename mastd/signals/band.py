@@ -12,7 +12,7 @@ from scipy import signal
 from mastd.arrays import FloatArray
 
 ORDER = 4
-MAX_SHARE = 0.4
+MAX_RATIO = 0.4
 """Above this share of the sample rate there is no upper corner: the samples hold nothing more anyway."""
 DEFAULT_HIGH = 50.0
 """Upper corner in Hz where a profile excites no frequencies of its own."""
@@ -43,7 +43,7 @@ def band_filter(values: FloatArray, rate: float, band: tuple[float, float]) -> F
     low, high = band
     if not 0.0 <= low < high:
         raise ValueError(f"band {low:g} … {high:g} Hz must ascend from 0")
-    upper = high if high < MAX_SHARE * rate else None
+    upper = high if high < MAX_RATIO * rate else None
     if low > 0.0 and upper is not None:
         sections = signal.butter(ORDER, (low, upper), "bandpass", fs=rate, output="sos")
     elif low > 0.0:

@@ -182,7 +182,7 @@ def vibration_dose(weighted_series: FloatArray, rate: float) -> float:
     return math.sqrt(math.sqrt(float(np.sum(np.square(np.square(weighted_series)))) / rate))
 
 
-def largest_running_rms(weighted_series: FloatArray, rate: float, time: float = 1.0) -> float | None:
+def max_running_rms(weighted_series: FloatArray, rate: float, time: float = 1.0) -> float | None:
     """Return the MTVV: the largest rms over any ``time`` s of a weighted series (n) at ``rate`` Hz.
 
     None for a series shorter than that.

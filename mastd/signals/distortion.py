@@ -8,7 +8,7 @@ from scipy import signal
 from mastd.arrays import FloatArray
 
 MAX_HARMONIC = 5
-STEADY_SHARE = 0.999
+STEADY_RATIO = 0.999
 """Of the largest amplitude asked, from which on a sine is neither rising nor fading."""
 _ENVELOPE_PERIODS = 5.0
 """Over which the amplitude is taken, with a Hann window."""
@@ -50,7 +50,7 @@ def _steady(asked: FloatArray, rate: float, frequency: float) -> slice:
         return slice(0, 0)
     turning = asked * np.exp(-2j * np.pi * frequency / rate * np.arange(len(asked)))
     amplitude: FloatArray = np.abs(signal.oaconvolve(turning, window, mode="valid"))
-    near = (amplitude >= STEADY_SHARE * np.max(amplitude)) & (amplitude > 0.0)
+    near = (amplitude >= STEADY_RATIO * np.max(amplitude)) & (amplitude > 0.0)
     turns = np.diff(np.concatenate(([0], near, [0])).astype(int))
     starts, ends = np.flatnonzero(turns > 0), np.flatnonzero(turns < 0)
     if not len(starts):

@@ -28,7 +28,7 @@ ROTATION_ARM = 1.4
 MAX_LAG = 0.25
 REVERSAL_WINDOW = 0.2
 """s within which what was asked before excuses the direction of a cue."""
-ASKED_SHARE = 0.02
+ASKED_RATIO = 0.02
 """Of the largest magnitude asked, from which on a cue has a direction that can be reversed."""
 _EQUAL_FIT = 0.01
 
@@ -42,7 +42,7 @@ def false_reversal(asked: FloatArray, given: FloatArray, period: float) -> float
     """
     if not len(asked):
         return 0.0
-    minimum = ASKED_SHARE * float(np.max(np.abs(asked)))
+    minimum = ASKED_RATIO * float(np.max(np.abs(asked)))
     count = max(1, round(REVERSAL_WINDOW / period))
     count += 1 - count % 2  # odd, so that this origin has the filters look at the samples up to now
     highest = maximum_filter1d(asked, count, mode="nearest", origin=count // 2)

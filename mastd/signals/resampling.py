@@ -22,7 +22,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 
-PASS_SHARE: Final = 0.9
+PASS_RATIO: Final = 0.9
 """Share of the lower Nyquist frequency up to which a series is kept."""
 _ATTENUATION: Final = 96.0
 _MAX_MATRIX: Final = 1 << 22
@@ -61,7 +61,7 @@ def resample(values: FloatArray, step: float, new_step: float) -> FloatArray:
     if size <= _MAX_MATRIX and drift <= _MAX_DRIFT:
         done = _in_blocks(padded, width, ratio, count)
     else:
-        done = _place_by_place(padded, width, new_step / step, count)
+        done = _point_by_point(padded, width, new_step / step, count)
     return done.reshape(count, *values.shape[1:])
 
 
@@ -72,12 +72,12 @@ def new_count(count: int, step: float, new_step: float) -> int:
 
 def _half_width() -> int:
     """Return zeros of the sinc on either side: Kaiser's formula for the band from PASS_SHARE to 1."""
-    return math.ceil((_ATTENUATION - 7.95) / (14.36 * (1.0 - PASS_SHARE) / 2.0) / 2.0)
+    return math.ceil((_ATTENUATION - 7.95) / (14.36 * (1.0 - PASS_RATIO) / 2.0) / 2.0)
 
 
 def _window(position: FloatArray) -> FloatArray:
     """Return the low-pass at ``position``, in zeros of the sinc; the middle of its slope is its corner."""
-    corner = (1.0 + PASS_SHARE) / 2.0
+    corner = (1.0 + PASS_RATIO) / 2.0
     beta = 0.1102 * (_ATTENUATION - 8.7)
     inside = np.sqrt(np.maximum(0.0, 1.0 - (position / _half_width()) ** 2))
     kernel: FloatArray = np.sinc(corner * position) * np.i0(beta * inside)
@@ -129,7 +129,7 @@ def _in_blocks(padded: FloatArray, width: int, ratio: Fraction, count: int) -> F
     return done
 
 
-def _place_by_place(padded: FloatArray, width: int, ratio: float, count: int) -> FloatArray:
+def _point_by_point(padded: FloatArray, width: int, ratio: float, count: int) -> FloatArray:
     """Return ``count`` rows at the places k · ``ratio``, each with weights of its own."""
     from scipy import sparse
 

@@ -59,7 +59,7 @@ def _oscillator(turn: float, damping: float) -> tuple[list[float], list[float]]:
     return [float(b) for b in numerator], [1.0, float(-2.0 * cosine), float(decay**2)]
 
 
-def outside_share(achieved: FloatArray, asked: FloatArray, tolerance: float) -> float | None:
+def outside_ratio(achieved: FloatArray, asked: FloatArray, tolerance: float) -> float | None:
     """Return the ratio of points (f,) at which one spectrum leaves ±``tolerance`` of the other.
 
     None where there is no point, or nothing was asked for at one.

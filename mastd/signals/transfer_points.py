@@ -16,7 +16,7 @@ from scipy import signal
 
 from mastd.arrays import FloatArray
 
-ASKED_SHARE: Final = 1e-4
+ASKED_RATIO: Final = 1e-4
 """Of the largest asked density, below which a transfer function means nothing."""
 MIN_AVERAGES: Final = 3
 FLATNESS_DB: Final = 1.5
@@ -84,7 +84,7 @@ def _measured(
     frequency, own = signal.welch(asked, rate, nperseg=segment)
     _, given = signal.welch(achieved, rate, nperseg=segment)
     _, cross = signal.csd(asked, achieved, rate, nperseg=segment)
-    inside = (frequency > 0.0) & (frequency >= lowest) & (own > ASKED_SHARE * np.max(own, initial=0.0))
+    inside = (frequency > 0.0) & (frequency >= lowest) & (own > ASKED_RATIO * np.max(own, initial=0.0))
     frequency, own, given = frequency[inside], own[inside], given[inside]
     cross = cross[inside] * np.exp(2j * np.pi * frequency * lag)
     if not len(frequency):

@@ -168,7 +168,7 @@ def _missing(truth: TableTruth) -> TableTruth:
 def _supported(truth: TableTruth) -> TableTruth:
     payload = truth.payload
     assert payload is not None
-    carried = SUPPORTED_SHARE * (TABLE_MASS + payload.mass) * STANDARD_GRAVITY
+    carried = SUPPORTED_RATIO * (TABLE_MASS + payload.mass) * STANDARD_GRAVITY
     support: Truth = {"position": ["0 m", "0 m", "-0.5 m"], "force": f"{carried!r} N"}
     return replace(truth, static_supports=(support,))
 
@@ -181,7 +181,7 @@ def sprung(truth: TableTruth) -> TableTruth:
 
 
 TABLE_MASS = 35_000.0
-SUPPORTED_SHARE = 0.6
+SUPPORTED_RATIO = 0.6
 TROUBLE_AT = 5.0
 """s of the profile at which a sensor fails."""
 _TOLD = (*MOTION, "internal_force_rms_n", "indicated")

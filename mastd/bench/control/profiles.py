@@ -23,7 +23,7 @@ BAND: Band = (0.5, 20.0)
 """Hz of the noise, flat in acceleration."""
 WIDE_BAND: Band = (1.0, 80.0)
 """Hz of the noise that shows how far the table follows."""
-WIDE_SHARE = 0.5
+WIDE_RATIO = 0.5
 """Of the peaks, for the wide noise."""
 PEAKS: Mapping[str, float] = MappingProxyType(
     {
@@ -61,7 +61,7 @@ HEAVY: Content = MappingProxyType(
     }
 )
 """40 t, 1 m above the top: more than the actuators can carry without a support."""
-HEAVY_SHARE = 0.25
+HEAVY_RATIO = 0.25
 VEHICLE: Content = MappingProxyType({"kind": "vehicle", "vehicle": "transporter_8x8"})
 """Simulated on the table: 25 t on springs."""
 CORNER: Content = MappingProxyType(
@@ -76,8 +76,8 @@ CORNER: Content = MappingProxyType(
 )
 """A pose near a corner of the workspace: what is left of the stroke is for the noise."""
 CORNER_BAND: Band = (2.0, 20.0)
-CORNER_SHARE = 0.5
-MATRIX_SHARE = 0.35
+CORNER_RATIO = 0.5
+MATRIX_RATIO = 0.35
 """Of the peaks, for the noise that the frequency response matrix is measured with."""
 MATRIX_DURATION = 100.0
 MATRIX_BAND: Band = (0.35, 28.0)
@@ -124,19 +124,19 @@ def noise(
 
 def wide_noise(axis: str) -> str:
     """Return low noise up to frequencies that the table no longer follows."""
-    return noise(axis, WIDE_BAND, WIDE_SHARE, duration=16.0)
+    return noise(axis, WIDE_BAND, WIDE_RATIO, duration=16.0)
 
 
 def matrix_noise(payload: Content = PAYLOAD) -> str:
     """Return low noise along all axes at once, in which every response to every axis can be told."""
-    levels = {axis: MATRIX_SHARE * peak for axis, peak in PEAKS.items()}
+    levels = {axis: MATRIX_RATIO * peak for axis, peak in PEAKS.items()}
     segment = noise_segment(levels, MATRIX_BAND, MATRIX_DURATION)
     return profile_text("noise along all axes", [segment], payload, seed=3)
 
 
 def heavy_noise(axis: str) -> str:
     """Return low noise under more weight than the actuators can carry by themselves."""
-    segment = noise_segment({axis: HEAVY_SHARE * PEAKS[axis]}, BAND, DURATION)
+    segment = noise_segment({axis: HEAVY_RATIO * PEAKS[axis]}, BAND, DURATION)
     return profile_text(f"noise along {axis}, 40 t", [segment], HEAVY)
 
 
@@ -147,7 +147,7 @@ def corner_noise(axis: str) -> str:
         f"noise along {axis}, corner",
         [
             {"kind": "ramp", "to": dict(CORNER), "duration": "3 s"},
-            noise_segment({axis: CORNER_SHARE * PEAKS[axis]}, CORNER_BAND, 15.0),
+            noise_segment({axis: CORNER_RATIO * PEAKS[axis]}, CORNER_BAND, 15.0),
             {"kind": "ramp", "to": home, "duration": "3 s"},
         ],
     )

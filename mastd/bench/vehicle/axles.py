@@ -49,7 +49,7 @@ def with_axles(model: Model, count: int) -> Model:
 
 def _chassis(model: Model, count: int) -> Body:
     body = model.bodies[0]
-    front, rear = (_place(model, axle) for axle in model.axles)
+    front, rear = (_axle_position(model, axle) for axle in model.axles)
     on_front = (float(body.centre[0]) - rear) / (front - rear)
     on_rear = 1.0 - on_front
     positions = rear - SPACING * np.arange(count - 1)
@@ -63,7 +63,7 @@ def _chassis(model: Model, count: int) -> Body:
     )
 
 
-def _place(model: Model, axle: Axle) -> float:
+def _axle_position(model: Model, axle: Axle) -> float:
     """Return where an axle's wheels stand, x in m."""
     return float(np.mean([model.wheels[model.corners[corner].wheel].centre[0] for corner in axle.corners]))
 

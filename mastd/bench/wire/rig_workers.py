@@ -43,7 +43,7 @@ def main(kind: str, index: int, address: str, descriptor: int) -> None:
                 if rigs:
                     begun, used = time.monotonic(), time.process_time()
                     {"steady": steady, "flood": flood, "deaf": deaf}[kind](rigs, wanted)
-                    status.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
+                    status.loads[index] = (time.process_time() - used) / (time.monotonic() - begun)
         else:
             time.sleep(_IDLE_S)
 

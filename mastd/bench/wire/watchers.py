@@ -43,7 +43,7 @@ class Board:
             os.ftruncate(descriptor, size)
         self.descriptor = descriptor
         self._values: FloatArray = np.frombuffer(mmap.mmap(descriptor, size), dtype=np.float64)
-        self.shares = self._values[1:]
+        self.loads = self._values[1:]
 
     @property
     def phase(self) -> int:
@@ -96,14 +96,14 @@ def use(status: Board, index: int, stream: Iterable[_News], take: Callable[[_New
     else:
         return
     if begun:
-        status.shares[index] = (time.process_time() - used) / (time.monotonic() - begun)
+        status.loads[index] = (time.process_time() - used) / (time.monotonic() - begun)
 
 
 def be_busy(status: Board, index: int, period_s: float) -> None:
     """Use the share of a processor that was used for watching."""
     wake = time.monotonic()
     while status.phase == BESIDE:
-        end = time.thread_time() + status.shares[index] * period_s
+        end = time.thread_time() + status.loads[index] * period_s
         while time.thread_time() < end:
             pass
         wake = max(wake + period_s, time.monotonic())

@@ -15,7 +15,7 @@ from mastd.bench.wire import watchers
 from mastd.bench.wire.operated import OperatedLoop
 from mastd.bench.wire.watchers import BESIDE, KINDS, WATCHING, Board
 from mastd.loop.cycle.cycle import Cycle
-from mastd.ring.times import LATE_SHARE
+from mastd.ring.times import LATE_RATIO
 
 TURN = 2_000
 """Cycles of a turn."""
@@ -97,19 +97,19 @@ class Notes:
         fraction = (used - self._used) / (TURN * self._period)
         self._used = used
         if turn and self._phases[turn - 1] == WATCHING:
-            self._board.shares[-1] = max(0.0, fraction - self._beside)
+            self._board.loads[-1] = max(0.0, fraction - self._beside)
         elif turn:
             self._beside = fraction
         self._board.phase = self._phases[turn]
         if self._phases[turn] == BESIDE and turn >= len(WARMING):
-            self._busy.append(float(self._board.shares.sum()))
+            self._busy.append(float(self._board.loads.sum()))
 
     def figures(self) -> dict[str, Figure]:
         """Return everything by name."""
         turns = self._kept[: self.cycles].reshape(-1, TURN, 2)[len(WARMING) :, SETTLING:]
         skipped = self._skipped[: self.cycles].reshape(-1, TURN)[len(WARMING) :, SETTLING:]
         watched = np.array(TURNS) == WATCHING
-        late = np.mean(turns[:, :, 0] > LATE_SHARE * self._period, axis=1) * 1e3
+        late = np.mean(turns[:, :, 0] > LATE_RATIO * self._period, axis=1) * 1e3
         figures = self._compared("late_cycles", late, watched, "1/1000")
         for column, name in enumerate(("late_us", "compute_us")):
             times = turns[:, :, column] * 1e6

@@ -193,7 +193,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
     another table by now; SettingsError for one in which an offset is not to be found.
     """
     from mastd.formats.core.files import replacing
-    from mastd.settings.core.edit_text import Place, amended
+    from mastd.settings.core.edit_text import Location, amended
     from mastd.settings.core.loader import load, load_text
     from mastd.settings.core.starter import starter_directory
     from mastd.settings.core.strict_yaml import read_text
@@ -207,7 +207,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
         )
     if load(path, TableSettings) != table:
         raise UsageError(f"{path}: has changed since that run; repeat the run before writing")
-    changes: dict[Place, str] = {
+    changes: dict[Location, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
         for k, (actuator, offset) in enumerate(zip(table.links, offsets, strict=True))
         if offset != actuator.transducer.offset

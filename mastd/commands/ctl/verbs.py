@@ -178,7 +178,7 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
         # The daemon has a working directory of its own, so that a path must be absolute.
         return {"profile": arguments.profile if named else str(path.absolute())}
     if arguments.verb == "level":
-        return {"share": _share(arguments.share)}
+        return {"share": _ratio(arguments.share)}
     if arguments.verb != "jog":
         return {}
     if arguments.link is not None:
@@ -195,7 +195,7 @@ def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     return {"axis": axis, "amount": quantity("jog", text, dimension)}
 
 
-def _share(text: str) -> float:
+def _ratio(text: str) -> float:
     """Return a master gain; a bare number is refused, because 30 may mean 30% and 0.3, too."""
     from mastd import units
 

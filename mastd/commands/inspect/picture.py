@@ -30,7 +30,7 @@ _GRID: Final = {"left": 0.1, "right": 0.975, "wspace": 0.24}
 _COLOUR: Final = "#20262e"
 _SECTION: Final = re.compile(r"v = (\S+) m")
 """The name of a road's long section (``mastd.formats.opencrg.file``)."""
-_LARGEST: Final = 1e300
+_MAX_VALUE: Final = 1e300
 _MIN_DENSITY: Final = 1e-12
 """Of the largest density: what lies below is rounding and not shown."""
 
@@ -115,7 +115,7 @@ def _history(panel: Axes, series: Series, channel: Channel, *, last: bool) -> No
 
 def _drawable(values: FloatArray) -> FloatArray:
     """Return values with gaps for what is infinite, or larger than axes can be divided for."""
-    return np.where(np.abs(values) < _LARGEST, values, np.nan)
+    return np.where(np.abs(values) < _MAX_VALUE, values, np.nan)
 
 
 def _across(series: Series, picked: IntArray) -> tuple[FloatArray, str]:

@@ -266,9 +266,9 @@ def _table(
 def _figure_cells(series: Series, found: Statistics) -> list[str]:
     return [
         _number(found.least, 5),
-        _place(series, found.least_index),
+        _position(series, found.least_index),
         _number(found.most, 5),
-        _place(series, found.most_index),
+        _position(series, found.most_index),
         _number(found.mean, 4),
         _number(found.rms, 4),
         _number(found.deviation, 4),
@@ -284,7 +284,7 @@ def _short_exponent(found: re.Match[str]) -> str:
     return f"e{found[1].strip('+')}{found[2]}"
 
 
-def _place(series: Series, index: int | None) -> str:
+def _position(series: Series, index: int | None) -> str:
     """Return a place with as many decimals as the step needs, or the value's number from 1 on."""
     if index is None:
         return "–"

@@ -134,7 +134,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     target = None if arguments.target is None else _target(arguments.target, responses, channels)
     matrix = None if arguments.matrix is None else _given_matrix(arguments.matrix, responses)
     stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
-    directory = next(candidate for candidate in _places(stem) if not candidate.exists())
+    directory = next(candidate for candidate in _candidates(stem) if not candidate.exists())
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
     if target is not None:
         _tell_length(arguments.target, len(target), task.knots)
@@ -194,7 +194,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _places(stem: Path) -> list[Path]:
+def _candidates(stem: Path) -> list[Path]:
     return [stem, *(stem.with_name(f"{stem.name}-{count}") for count in range(2, 1000))]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mastd.commands.vehicle.coupling import add_coupling_parser
 from mastd.commands.vehicle.fmu import add_fmu_parser
 from mastd.commands.vehicle.manoeuvre import add_drive_parsers
-from mastd.commands.vehicle.options import add_manoeuvre, add_quantities, check_places, quantities
+from mastd.commands.vehicle.options import add_manoeuvre, add_quantities, check_locations, quantities
 from mastd.commands.vehicle.tyre import add_tyre_parser
 from mastd.errors import UsageError
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     carry_out: Callable[[argparse.Namespace], int] = arguments.carry_out
-    check_places(arguments)
+    check_locations(arguments)
     try:
         # What is not finite is reported as such; numpy's own warnings would only name lines of the program.
         with np.errstate(all="ignore"):

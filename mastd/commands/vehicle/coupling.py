@@ -87,7 +87,7 @@ def _margins(name: str, settings: TableSettings, *, restrained: bool) -> dict[st
     from mastd.settings.table.payload import VehiclePayload
     from mastd.vehicle.analysis.coupling import margins
     from mastd.vehicle.analysis.on_plane import linear_vehicle
-    from mastd.vehicle.payload.load import model_on_table, place_on_table, vehicle_on_table
+    from mastd.vehicle.payload.load import model_on_table, position_on_table, vehicle_on_table
     from mastd.vehicle.simulation.simulation import Simulation
 
     file = str(starter.find("vehicle", name))
@@ -97,7 +97,7 @@ def _margins(name: str, settings: TableSettings, *, restrained: bool) -> dict[st
     model = model_on_table(payload, settings)
     simulation = Simulation(model, step=PERIOD, restrained=restrained)
     simulation.start(0.0)
-    linear = linear_vehicle(simulation, np.array(place_on_table(payload, settings, model)))
+    linear = linear_vehicle(simulation, np.array(position_on_table(payload, settings, model)))
     return {kind: margins(linear, table) for kind, table in _tables(settings).items()}
 
 

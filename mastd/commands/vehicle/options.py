@@ -49,7 +49,7 @@ _POSITIVE = {
     *("pedal", "deceleration", "throttle", "friction-left", "friction-right"),
 }
 _NOT_NEGATIVE = {"speed", "ramp-start", "ramp-end"}
-_SHARES = {"pedal", "throttle"}
+_RATIOS = {"pedal", "throttle"}
 
 
 def quantities(arguments: argparse.Namespace) -> dict[str, float]:
@@ -73,7 +73,7 @@ def quantities(arguments: argparse.Namespace) -> dict[str, float]:
             problems.append(f"--{name}: {text} is not above zero")
         elif name in _NOT_NEGATIVE and not found[key] >= 0.0:
             problems.append(f"--{name}: {text} is below zero")
-        elif name in _SHARES and not found[key] <= 1.0:
+        elif name in _RATIOS and not found[key] <= 1.0:
             problems.append(f"--{name}: {text} is more than there is, 100 %")
     if problems:
         raise UsageError("\n".join(problems))
@@ -168,7 +168,7 @@ def add_rows_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_places(arguments: argparse.Namespace) -> None:
+def check_locations(arguments: argparse.Namespace) -> None:
     """Check the output files before the calculation; raise UsageError, one line each."""
     problems = []
     for path in (getattr(arguments, "target", None), getattr(arguments, "plot", None)):

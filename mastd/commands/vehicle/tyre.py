@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # argparse takes what looks like a negative number for a value, not for an option; here it may have a unit.
 _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
-_SHARES = (0.5, 1.0, 1.5)
+_RATIOS = (0.5, 1.0, 1.5)
 """Of the nominal load: the loads where none are given."""
 _GREATEST_DEPTH = 10.0
 _PRECISION = 1e-9
@@ -70,7 +70,7 @@ def run_tyre(arguments: argparse.Namespace) -> int:
     from mastd.vehicle.magic_formula.formula import pack
 
     properties = read_tir(arguments.file)
-    loads = loads or [ratio * properties.get("FNOMIN") for ratio in _SHARES]
+    loads = loads or [ratio * properties.get("FNOMIN") for ratio in _RATIOS]
     coefficients = pack(properties)
     document = tyre_document(properties, coefficients, loads)
     if arguments.plot:

@@ -27,7 +27,7 @@ PARTS: Final = 8
 """Parts of the motion whose spread gives the uncertainty."""
 MIN_DOUBT: Final = 1e-6
 """m; no offset is known better."""
-MIN_SHARE: Final = 0.05
+MIN_RATIO: Final = 0.05
 """Of a pattern; an actuator with less of it does not make the actuators fight."""
 FORCE_DOUBT: Final = 0.2
 """Ratio of the forces that is uncertain because leakage is taken as nominal."""
@@ -77,7 +77,7 @@ class LengthOffsets:
         infinite where none would."""
         with np.errstate(divide="ignore"):
             alone = self.by_lengths[:, None] / self.patterns
-        return np.where(np.abs(self.patterns) > MIN_SHARE, alone, np.inf)
+        return np.where(np.abs(self.patterns) > MIN_RATIO, alone, np.inf)
 
 
 def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit: float) -> LengthOffsets:

@@ -12,7 +12,7 @@ from mastd.arrays import BoolArray, FloatArray
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM, best_lag, nrmse, peak_ratio, rms
 
-DRIVEN_SHARE: Final = 0.02
+DRIVEN_RATIO: Final = 0.02
 """A response is a target from this ratio of the largest target of its kind on."""
 
 
@@ -58,7 +58,7 @@ def sizes_of(target: FloatArray, units: Sequence[str]) -> tuple[FloatArray, Bool
     arms = np.array([ROTATION_ARM if unit.startswith("rad") else 1.0 for unit in units])
     kinds = [unit.replace("rad", "m") for unit in units]
     largest = np.array([max(own[k] * arms[k] for k in _same(kinds, kind)) for kind in kinds])
-    asked = own * arms >= DRIVEN_SHARE * largest
+    asked = own * arms >= DRIVEN_RATIO * largest
     asked &= own > 0.0
     sizes = np.where(asked, own, np.divide(largest, arms))
     return np.where(sizes > 0.0, sizes, 1.0), asked

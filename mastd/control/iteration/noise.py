@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.control.iteration.figures import DRIVEN_SHARE
+from mastd.control.iteration.figures import DRIVEN_RATIO
 from mastd.control.iteration.learning import reach
 from mastd.settings.profile.segments import AXES
 from mastd.signals.band import band_filter
@@ -30,7 +30,7 @@ def noise_levels(accelerations: FloatArray, rate: float, band: tuple[float, floa
     arms = np.array([1.0] * 3 + [ROTATION_ARM] * 3)
     own = np.sqrt(np.mean(band_filter(accelerations, rate, band) ** 2, axis=0)) * arms
     loudest = float(np.max(own))
-    levels: FloatArray = LEVEL * np.where(own >= DRIVEN_SHARE * loudest, own, _IDLE_SHARE * loudest) / arms
+    levels: FloatArray = LEVEL * np.where(own >= DRIVEN_RATIO * loudest, own, _IDLE_SHARE * loudest) / arms
     return levels
 
 

@@ -132,7 +132,7 @@ def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -
             if value is None:
                 phrase = field.strip()
                 column = start + (len(field) - len(field.lstrip()) if phrase else 0)
-                raise FormatError(_place_and_word(path, number, column, phrase[:_WORD]))
+                raise FormatError(_location_and_text(path, number, column, phrase[:_WORD]))
             found.append(value)
     return np.array(found, dtype=np.float64)
 
@@ -227,10 +227,10 @@ def _complaint(path: Path, number: int, line: str, position: int) -> str:
     while start < len(line) and line[start] in " \t":
         start += 1
     words = line[start : start + _WORD].split(maxsplit=1)
-    return _place_and_word(path, number, start, words[0] if words else "")
+    return _location_and_text(path, number, start, words[0] if words else "")
 
 
-def _place_and_word(path: Path, number: int, start: int, text: str) -> str:
+def _location_and_text(path: Path, number: int, start: int, text: str) -> str:
     location = f"{path}:{number}:{start + 1}"
     if not text:
         return f"{location}: a field contains no number"

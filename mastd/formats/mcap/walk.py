@@ -36,7 +36,7 @@ _MESSAGE_HEAD: Final = np.dtype(
 MAX_CHUNK: Final = 1 << 25
 """Bytes of a chunk, packed or not, and of any other record that is read."""
 _LOOSE_BYTES: Final = 1 << 20
-_UNPACKED_AT_ALL, _UNPACKED_SHARE = 1 << 26, 300
+_UNPACKED_AT_ALL, _UNPACKED_RATIO = 1 << 26, 300
 """Bytes that a file may unpack to: some, and so many times its size. Its records may be as many as it has
 bytes: those of a real one differ at least in their times."""
 _MAX_DEFINITIONS: Final = 10_000
@@ -219,7 +219,7 @@ def _unpacked(data: bytes, file_size: int, contents: Contents) -> bytes:
     if length != len(packed):
         raise ValueError("chunk and its record differ in length")
     contents.unpacked += size
-    if size > MAX_CHUNK or contents.unpacked > _UNPACKED_AT_ALL + _UNPACKED_SHARE * file_size:
+    if size > MAX_CHUNK or contents.unpacked > _UNPACKED_AT_ALL + _UNPACKED_RATIO * file_size:
         raise ValueError("chunk too large")
     content = _decompressed(packed, compression, size)
     if len(content) != size:

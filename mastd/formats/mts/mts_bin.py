@@ -50,7 +50,7 @@ _FIRST: Final = 5
 _MAX_CHANNELS: Final = 10_000
 _NOTED: Final = ("FILE_DATE", "FILE_INFO")
 _KEYWORD: Final = re.compile(r"[!-~]+(?: [!-~]+)*")
-_LARGEST: Final = float(np.finfo(np.float32).max)
+_MAX_VALUE: Final = float(np.finfo(np.float32).max)
 _TELLING: Final = 16
 """Different numbers that it takes to tell their byte order."""
 _LOOKED_AT: Final = 100_000
@@ -276,7 +276,7 @@ def _records(
 
 def _floats(path: Path, series: Series, table: FloatArray, lost: list[str]) -> NDArray[np.float32]:
     for channel in series.channels:
-        if channel.values.size and (maximum := float(np.max(np.abs(channel.values)))) > _LARGEST:
+        if channel.values.size and (maximum := float(np.max(np.abs(channel.values)))) > _MAX_VALUE:
             raise FormatError(f"{path}: {channel.name}: {maximum:g} exceeds the 32-bit range")
     stored = table.astype("<f4")
     if not np.array_equal(stored, table):

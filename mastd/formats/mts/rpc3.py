@@ -52,7 +52,7 @@ Numbers = NDArray[np.generic]
 """As they are stored: int16, float32, or what was text."""
 _MAX_CHANNELS: Final = 128
 _A_LINE: Final = 8
-_LARGEST: Final = float(np.finfo(np.float32).max)
+_MAX_VALUE: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ def _raw(path: Path, series: Series, layout: Layout, lost: list[str]) -> tuple[l
         return [scale for scale, _ in pairs], [numbers for _, numbers in pairs]
     for channel in series.channels:
         maximum = float(np.max(np.abs(channel.values)))
-        if maximum > _LARGEST:
+        if maximum > _MAX_VALUE:
             raise FormatError(f"{path}: {channel.name}: {maximum:g} exceeds the 32-bit range")
     numbers: list[Numbers] = [channel.values.astype(np.float32) for channel in series.channels]
     pairs_equal = zip(numbers, series.channels, strict=True)

@@ -18,7 +18,7 @@ from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header, number_of
 
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 TEXT: Final = {"LRFI": (10, 8), "LDFI": (20, 4)}
 """Characters of a number, numbers of a line."""
@@ -111,7 +111,7 @@ def _lines(data: bytes) -> tuple[bytes, int]:
     return text, len(text) if end < 0 else end
 
 
-def _wrong_lines(buffer: Bytes, begin: Places, length: Places, due: int) -> Places:
+def _wrong_lines(buffer: Bytes, begin: Indices, length: Indices, due: int) -> Indices:
     """Return which lines have too few characters, or something after them."""
     rest = length - due
     longest = int(rest.max())
@@ -127,7 +127,7 @@ def _wrong_lines(buffer: Bytes, begin: Places, length: Places, due: int) -> Plac
 
 
 def _numbers(
-    header: Header, texts: Bytes, lines: Places, width: int, cells: int, problems: list[str]
+    header: Header, texts: Bytes, lines: Indices, width: int, cells: int, problems: list[str]
 ) -> FloatArray:
     """Return the numbers (lines, cells) of texts (cells, width), NaN where a star stands for one."""
     filled = texts != _BLANK

@@ -14,7 +14,7 @@ from mastd.formats.opencrg.header import Header
 
 _EVEN: Final = 1e-3
 """Of an increment: how far a stated end may lie beside a whole number of them."""
-LEAST: Final = 1e-6
+MIN_SPACING: Final = 1e-6
 """Between two long sections or two rows, m (the least that readers of the format take)."""
 _MAX_ROWS: Final = 1e9
 
@@ -43,7 +43,7 @@ def layout_of(header: Header) -> Layout:
         header.told(f"{path}: $KD_Definition: no format #:")
     if len(sections) < 2:
         header.told(f"{path}: $KD_Definition: expected two long sections or more")
-    if not header.number("reference_line_increment") >= LEAST:
+    if not header.number("reference_line_increment") >= MIN_SPACING:
         header.told(f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m (1e-6 m)")
     header.check()
     start, spacing = header.number("reference_line_start_u", 0.0), header.number("reference_line_increment")
@@ -87,7 +87,7 @@ def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]
             f"{header.path}:{other.line}: {other.name}: expected long sections all by v or all by number"
         )
     if at:
-        return _stated_places(header, sections)
+        return _stated_positions(header, sections)
     numbers = [column.number or 0 for column in columns]
     order = np.argsort(numbers, kind="stable")
     for due, k in enumerate(order, start=1):
@@ -96,14 +96,14 @@ def _across(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]
                 f"{header.path}:{columns[k].line}: {columns[k].name}: expected the numbers 1 to "
                 f"{len(columns)}, each once"
             )
-    return _even_places(header, len(columns)), [sections[k] for k in order]
+    return _even_positions(header, len(columns)), [sections[k] for k in order]
 
 
-def _stated_places(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]:
+def _stated_positions(header: Header, sections: list[int]) -> tuple[FloatArray, list[int]]:
     columns = [header.columns[k] for k in sections]
     positions = np.array([column.v for column in columns], dtype=np.float64)
     order = np.argsort(positions, kind="stable")
-    narrow = ~(np.diff(positions[order]) >= LEAST)
+    narrow = ~(np.diff(positions[order]) >= MIN_SPACING)
     if narrow.any():
         column = columns[order[int(np.argmax(narrow)) + 1]]
         raise FormatError(f"{header.path}:{column.line}: {column.name}: v must increase by at least 1e-6 m")
@@ -118,10 +118,10 @@ def _stated_places(header: Header, sections: list[int]) -> tuple[FloatArray, lis
     return across, [sections[k] for k in order]
 
 
-def _even_places(header: Header, count: int) -> FloatArray:
+def _even_positions(header: Header, count: int) -> FloatArray:
     right, left = header.number("long_section_v_right"), header.number("long_section_v_left")
     increment = header.number("long_section_v_increment")
-    if not increment >= LEAST:
+    if not increment >= MIN_SPACING:
         raise FormatError(
             f"{header.path}: $ROAD_CRG: LONG_SECTION_V_INCREMENT is missing, or not above 0 m (1e-6 m)"
         )

@@ -17,7 +17,7 @@ import numpy as np
 from mastd.arrays import BoolArray, FloatArray
 from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header, Stated
-from mastd.formats.opencrg.layout import LEAST
+from mastd.formats.opencrg.layout import MIN_SPACING
 from mastd.formats.opencrg.surface import StoredRoad
 
 Modifiers = Mapping[str, Stated]
@@ -46,7 +46,7 @@ def scaled(road: StoredRoad, modifiers: Modifiers) -> StoredRoad:
         road = replace(road, banking=modifiers["scale_banking"].value * road.banking)
     if "scale_length" in modifiers:
         spacing = modifiers["scale_length"].value * road.spacing
-        if not spacing >= LEAST:
+        if not spacing >= MIN_SPACING:
             raise FormatError(f"{modifiers['scale_length'].place}: SCALE_LENGTH gives {spacing:g} m a row")
         road = replace(road, spacing=spacing).without_end("x", "y", "z")
     if "scale_width" in modifiers:
@@ -104,7 +104,7 @@ def placed(
     if by_point:
         u = _point(road.start, road.length, "u", road.start, modifiers)
         v = _point(float(road.across[0]), float(np.ptp(road.across)), "v", 0.0, modifiers)
-        centre, heading = _place(road, line, u, v)
+        centre, heading = _point_on_line(road, line, u, v)
         turn = _value(modifiers, "refpoint_phi") - heading
         x, y, z = (_value(modifiers, f"refpoint_{key}") for key in "xyz")
         shift, rise = np.array([x, y]) - centre, z - _height(road, heights, u, v)
@@ -173,7 +173,7 @@ def _point(begin: float, length: float, axis: str, default: float, modifiers: Mo
     return base + (0.0 if offset is None else offset.value)
 
 
-def _place(road: StoredRoad, line: FloatArray, u: float, v: float) -> tuple[FloatArray, float]:
+def _point_on_line(road: StoredRoad, line: FloatArray, u: float, v: float) -> tuple[FloatArray, float]:
     """Return x and y of a point, and the heading of the line there.
 
     Between two rows a point lies on the line from one's place beside the first to the other's, each on the

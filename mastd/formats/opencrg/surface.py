@@ -23,9 +23,9 @@ from mastd.formats.opencrg.layout import layout_of
 
 _ROUNDED: Final = 5e-4
 """How far a stated end may lie from where the line leads, m, for the digits of files."""
-_ROUNDED_SHARE: Final = 1e-6
+_ROUNDED_RATIO: Final = 1e-6
 """The same, of the line's length."""
-_WRONG_SHARE: Final = 1e-2
+_WRONG_RATIO: Final = 1e-2
 """Of the line's length, from which on a stated end is not believed."""
 _STATED: Final = "the reference line is stated to end at"
 _SAME: Final = 1e-6
@@ -142,9 +142,9 @@ def levels_of(road: StoredRoad, warnings: list[str]) -> FloatArray:
 def _near(road: StoredRoad, difference: FloatArray, end: Stated, stated: str) -> str | None:
     """Return None where an end is met, a warning where it is nearly; FormatError where it is not."""
     distance = math.hypot(*difference)
-    if distance <= max(_ROUNDED, _ROUNDED_SHARE * road.length):
+    if distance <= max(_ROUNDED, _ROUNDED_RATIO * road.length):
         return None
-    if not distance <= _WRONG_SHARE * road.length:
+    if not distance <= _WRONG_RATIO * road.length:
         raise FormatError(f"{end.place}: {stated}: expected only one of them")
     return f"{end.place}: {stated}"
 

@@ -21,7 +21,7 @@ from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Channel, Measurement, even_step, one_series
 from mastd.formats.opencrg.data import BINARY, MAX_CELLS, RECORD, TEXT
 from mastd.formats.opencrg.header import CODINGS, REFERENCE_CHANNELS
-from mastd.formats.opencrg.layout import LEAST
+from mastd.formats.opencrg.layout import MIN_SPACING
 
 if TYPE_CHECKING:
     from mastd.formats.opencrg.road import OpenCrgRoad
@@ -139,7 +139,7 @@ def _sorted(
         section = _SECTION.fullmatch(channel.name)
         name = channel.name.removeprefix("reference line ")
         if section:
-            due, v = "m", _place(path, section[1])
+            due, v = "m", _position(path, section[1])
             sections.append((v, channel))
         elif channel.name != name and name in ("x", "y", "z", *REFERENCE_CHANNELS):
             due = REFERENCE_CHANNELS.get(name, "m")
@@ -155,7 +155,7 @@ def _sorted(
     return sorted(sections, key=lambda pair: pair[0]), reference, lost
 
 
-def _place(path: Path, text: str) -> float:
+def _position(path: Path, text: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -207,10 +207,10 @@ def _check(path: Path, content: _Content) -> None:
         )
     if rows * (columns + 3) > MAX_CELLS:
         raise FormatError(f"{path}: {rows} x {columns} heights exceed the readers' limit")
-    if not (math.isfinite(content.start) and LEAST <= content.spacing < math.inf):
+    if not (math.isfinite(content.start) and MIN_SPACING <= content.spacing < math.inf):
         raise FormatError(f"{path}: u from {content.start!r} every {content.spacing!r} m: expected above 0 m")
     _check_finite(path, ("v", content.across), ("headings", content.headings))
-    if not (np.diff(content.across) >= LEAST).all():
+    if not (np.diff(content.across) >= MIN_SPACING).all():
         raise FormatError(f"{path}: v must increase by at least 1e-6 m")
     if np.isinf(content.heights).any():
         raise FormatError(f"{path}: not all heights are finite")

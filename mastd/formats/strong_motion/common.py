@@ -26,7 +26,7 @@ from mastd.formats.core.units import si_unit
 
 COMPONENT: Final = "component"
 """Note with the direction of a channel, in the file's own words (an azimuth in degrees, ``UP``)."""
-_SHARE_OF_PEAK: Final = 2e-3
+_RATIO_OF_PEAK: Final = 2e-3
 """By which a peak in the header may differ from the values' for its rounding alone."""
 _MIN_PEAK: Final = 1e-300
 """Below this numbers lose their digits."""
@@ -141,7 +141,7 @@ def peak_warning(
     if stated is None or not len(values):
         return ()
     peak = float(values[np.argmax(np.abs(values))])
-    allowed = resolution + _SHARE_OF_PEAK * max(abs(stated), abs(peak)) + _MIN_PEAK
+    allowed = resolution + _RATIO_OF_PEAK * max(abs(stated), abs(peak)) + _MIN_PEAK
     if abs(peak - stated) <= allowed:
         return ()
     # A record may have its largest value on both sides, and the header may name the other.

@@ -69,7 +69,7 @@ _NOTES: Final = (
     "filter",
 )
 """What the lines of text are about."""
-_LENGTH_SHARE: Final = 0.01
+_LENGTH_RATIO: Final = 0.01
 """By which the stated length may differ from the values' before the step itself is in doubt."""
 _UNKNOWN: Final = -999
 _QUANTITIES: Final = {"m/s2": ("acceleration", 1), "m/s": ("velocity", 2), "m": ("displacement", 3)}
@@ -158,7 +158,7 @@ def _length_warning(path: Path, head: ChannelHead) -> list[str]:
         f"{path}:{head.data_line + 1}: the header states a length of {stated:g} s, {head.count} values every "
         f"{head.step:g} s are {length:g} s"
     )
-    if not abs(stated - length) <= max(1.5 * head.step, _LENGTH_SHARE * length):
+    if not abs(stated - length) <= max(1.5 * head.step, _LENGTH_RATIO * length):
         raise FormatError(f"{text}: step or count is wrong")
     return [f"{text}; all are read"]
 

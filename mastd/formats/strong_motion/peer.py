@@ -67,7 +67,7 @@ class _Header:
     """What the first lines say: places are indices of lines."""
 
     count: int
-    count_place: int
+    count_index: int
     step: float | None
     quantity: str
     unit: str
@@ -87,7 +87,7 @@ def read(path: Path) -> Measurement:
     values = free_values(path, lines[header.end : end], header.end + 1)
     if len(values) != header.count:
         raise FormatError(
-            f"{path}:{header.count_place + 1}: NPTS is {header.count}, but {len(values)} values follow"
+            f"{path}:{header.count_index + 1}: NPTS is {header.count}, but {len(values)} values follow"
         )
     title, event, *remarks = (*header.words, "", "")
     component = event.rsplit(",", 1)[-1].strip() if "," in event else ""
@@ -133,15 +133,15 @@ def recognises(head: bytes) -> bool:
 
 def _header(path: Path, lines: list[str]) -> _Header:
     heads = [line[:_MAX_LINE_LENGTH] for line in lines[:_HEADER_LINES]]
-    count_place, count = _find_count(path, heads)
-    step_place, step = _find_step(path, heads)
-    unit_place, quantity, unit = _find_unit(path, heads)
-    end = max(count_place, step_place, unit_place) + 1
+    count_index, count = _find_count(path, heads)
+    step_index, step = _find_step(path, heads)
+    unit_index, quantity, unit = _find_unit(path, heads)
+    end = max(count_index, step_index, unit_index) + 1
     while end < len(heads) and _WORDS.match(heads[end]) and not _NO_WORDS.match(heads[end]):
         end += 1
-    used = {count_place, step_place, unit_place}
+    used = {count_index, step_index, unit_index}
     texts = tuple(line.strip() for k, line in enumerate(heads[:end]) if k not in used)
-    return _Header(count, count_place, step, quantity, unit, texts, end)
+    return _Header(count, count_index, step, quantity, unit, texts, end)
 
 
 def _find_count(path: Path, heads: list[str]) -> tuple[int, int]:

@@ -79,7 +79,7 @@ _NOTES: Final = (
 """What the lines of text are about."""
 _STATION: Final = 5
 _COMPONENT: Final = re.compile(r"\bcomponent\s*=\s*(.*)$", re.IGNORECASE)
-_LARGEST: Final = 1e38
+_MAX_VALUE: Final = 1e38
 """Of a value that is written: what stands for an unknown one is not far above."""
 _TITLE: Final = "an SMC file"
 
@@ -124,8 +124,8 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     """
     channel, step = channel_of(measurement, path, _TITLE)
     values, unit, lines = in_units(channel, path, _TITLE, ("cm/s2", "cm/s", "cm", ""))
-    if not np.max(np.abs(values)) < _LARGEST:
-        raise FormatError(f"{path}: {channel.name}: {_TITLE} cannot hold values above {_LARGEST:g}")
+    if not np.max(np.abs(values)) < _MAX_VALUE:
+        raise FormatError(f"{path}: {channel.name}: {_TITLE} cannot hold values above {_MAX_VALUE:g}")
     rate = f"{1.0 / step:15.7E}"
     again = _inverse(number_of(rate))
     if again is None:

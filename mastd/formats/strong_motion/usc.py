@@ -59,7 +59,7 @@ _TEXTS: Final = ("title", "volume I", "event", "date", "record", "station", "sit
 """What the first lines of text are about."""
 _TEXT_LINES: Final = 25
 _WRITTEN: Final = {"cm/s2": ("ACC", "CM/SEC/SEC"), "cm/s": ("VEL", "CM/SEC"), "cm": ("DISPL", "CM")}
-_LARGEST: Final = 99999.9994
+_MAX_VALUE: Final = 99999.9994
 _DECIMAL: Final = 1e-3
 """The last decimal of values."""
 _TITLE: Final = "a USC volume II file"
@@ -107,7 +107,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     channel, step = channel_of(measurement, path, _TITLE)
     values, unit, lines = in_units(channel, path, _TITLE, tuple(_WRITTEN))
     maximum = float(np.max(np.abs(values)))
-    if not maximum <= _LARGEST:
+    if not maximum <= _MAX_VALUE:
         raise FormatError(
             f"{path}: {channel.name}: {_TITLE} holds values below 1e5 {unit}, these reach {maximum:g}"
         )

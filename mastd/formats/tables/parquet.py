@@ -254,12 +254,12 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     pyarrow = package("pyarrow", "parquet", _TITLE)
     parquet = package("pyarrow.parquet", "parquet", _TITLE)
     series = one_series(measurement, path, _TITLE)
-    has_places = series.places is not None or series.step is not None
-    axis = [plain(series.axis) or "axis"] if has_places else []
-    columns = [series.axis_values()] if has_places else []
+    has_positions = series.places is not None or series.step is not None
+    axis = [plain(series.axis) or "axis"] if has_positions else []
+    columns = [series.axis_values()] if has_positions else []
     columns += [channel.values for channel in series.channels]
     names = [*axis, *distinct((plain(channel.name) or "channel" for channel in series.channels), axis)]
-    labels: list[dict[str, str]] = [{"unit": plain(series.axis_unit)}] if has_places else []
+    labels: list[dict[str, str]] = [{"unit": plain(series.axis_unit)}] if has_positions else []
     labels += [
         {"name": plain(one.name), "unit": plain(one.unit), "description": plain(one.description)}
         for one in series.channels
@@ -270,7 +270,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
         "axis_unit": series.axis_unit,
         "start": series.start,
         "step": series.step,
-        "places": has_places,
+        "places": has_positions,
     }
     metadata = {
         "mastd.layout": "1",

@@ -30,7 +30,7 @@ _MAX_PROBLEMS: Final = 20
 """Problems that one message tells at most."""
 _MAX_BYTES: Final = 4_000_000
 _MAX_SHOWN: Final = 40
-_LARGEST: Final = 1e12
+_MAX_VALUE: Final = 1e12
 """No number of a tyre is as large in SI; what is above zero is at least the inverse of it."""
 _TEXT_SECTIONS: Final = {"MDI_HEADER", "UNITS", "MODEL", "COMMENTS", ""}
 _BINARY = re.compile(r"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]")
@@ -257,7 +257,7 @@ def _numbers(reading: _Reading, factors: Mapping[str, float]) -> dict[str, float
             value *= factors[quantity] ** power
         if not math.isfinite(value):
             reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is not finite")
-        elif not abs(value) <= _LARGEST:
+        elif not abs(value) <= _MAX_VALUE:
             reading.refuse_entry(name, f"{text[:_MAX_SHOWN]!r} is an implausible value")
         else:
             found[name] = value
@@ -324,7 +324,7 @@ def _check_ranges(reading: _Reading, coefficients: Mapping[str, float]) -> None:
             continue
         if not coefficients[name] > 0.0:
             reading.refuse_entry(name, f"{coefficients[name]:g} is not above zero")
-        elif not coefficients[name] >= 1.0 / _LARGEST:
+        elif not coefficients[name] >= 1.0 / _MAX_VALUE:
             reading.refuse_entry(name, f"{coefficients[name]:g} is an implausible value")
     for name in names.NOT_NEGATIVE:
         if name in coefficients and not coefficients[name] >= 0.0:

@@ -39,8 +39,8 @@ def _ranges(coefficients: Mapping[str, float]) -> Iterator[tuple[str, str]]:
     nominal, greatest = coefficients.get("FNOMIN"), coefficients.get("FZMAX")
     if nominal is not None and greatest is not None and greatest > 0.0 and not greatest > nominal:
         yield "FZMAX", f"{greatest:g} N is not above the nominal load, FNOMIN, {nominal:g} N"
-    least_camber, greatest_camber = coefficients.get("CAMMIN"), coefficients.get("CAMMAX")
-    if least_camber is not None and not least_camber < 0.0:
-        yield "CAMMIN", f"{least_camber:g} rad is not below zero; the range must hold the upright wheel"
-    if greatest_camber is not None and not greatest_camber > 0.0:
-        yield "CAMMAX", f"{greatest_camber:g} rad is not above zero; the range must hold the upright wheel"
+    min_camber, max_camber = coefficients.get("CAMMIN"), coefficients.get("CAMMAX")
+    if min_camber is not None and not min_camber < 0.0:
+        yield "CAMMIN", f"{min_camber:g} rad is not below zero; the range must hold the upright wheel"
+    if max_camber is not None and not max_camber > 0.0:
+        yield "CAMMAX", f"{max_camber:g} rad is not above zero; the range must hold the upright wheel"

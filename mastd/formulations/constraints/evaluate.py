@@ -97,8 +97,8 @@ def write_velocities(tree: Tree, car: Arrays) -> None:
             car.bodies[item, BODY.angular_acceleration + k, lane] = b[k]
     _repeat(car.bodies, car.groups, car.weights, BODY.velocity, 6)
     _repeat(car.bodies, car.groups, car.weights, BODY.acceleration, 6)
-    for wheel in range(tree.wheel_places.shape[0]):
-        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+    for wheel in range(tree.wheel_indices.shape[0]):
+        item, lane = tree.wheel_indices[wheel, 0], tree.wheel_indices[wheel, 1]
         _hold(tree, car.wheels, wheel, item, lane)
         car.wheels[item, WHEEL.spin, lane] = tree.spin[wheel]
         car.wheels[item, WHEEL.spin_acceleration, lane] = 0.0
@@ -217,8 +217,8 @@ def read_forces(tree: Tree, car: Arrays) -> None:
     for r in range(tree.row_table.shape[0]):
         row, lane = tree.row_table[r, CUT_ROW.item], tree.row_table[r, CUT_ROW.lane]
         tree.bias[r] = car.rows[row, CONSTRAINT.acceleration, lane]
-    for wheel in range(tree.wheel_places.shape[0]):
-        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+    for wheel in range(tree.wheel_indices.shape[0]):
+        item, lane = tree.wheel_indices[wheel, 0], tree.wheel_indices[wheel, 1]
         values = car.wheels[item]
         tree.spin_rate[wheel] = -values[WHEEL.spin_residual, lane] / values[WHEEL.axial_inertia, lane]
         for k in range(2):
@@ -260,8 +260,8 @@ def write_accelerations(tree: Tree, car: Arrays) -> None:
             car.bodies[item, BODY.acceleration + k, lane] = linear[k]
             car.bodies[item, BODY.angular_acceleration + k, lane] = b[k]
     _repeat(car.bodies, car.groups, car.weights, BODY.acceleration, 6)
-    for wheel in range(tree.wheel_places.shape[0]):
-        item, lane = tree.wheel_places[wheel, 0], tree.wheel_places[wheel, 1]
+    for wheel in range(tree.wheel_indices.shape[0]):
+        item, lane = tree.wheel_indices[wheel, 0], tree.wheel_indices[wheel, 1]
         car.wheels[item, WHEEL.spin_acceleration, lane] = tree.spin_rate[wheel]
 
 

@@ -123,7 +123,7 @@ def solve_partitioning(tree: Tree, car: Arrays, work: PartitioningWorkspace) -> 
 
 
 @fused_kernel
-def _last_place(indices: ReducedIndices, coordinate: int) -> int:
+def _last_index(indices: ReducedIndices, coordinate: int) -> int:
     """Return the last place that a row of the whole system is projected to."""
     if indices.equation[coordinate] >= 0:
         return int(indices.equation[coordinate])
@@ -146,7 +146,7 @@ def list_products(tree: Tree, work: PartitioningWorkspace) -> None:
                 for c in range(indices.column_first[g], indices.column_first[g + 1]):
                     work.mark[indices.column_equation[c]] = 1
         work.column_first[i] = found
-        for k in range(_last_place(indices, work.coordinate[i]) + 1):
+        for k in range(_last_index(indices, work.coordinate[i]) + 1):
             if work.mark[k] > 0:
                 work.column[found] = k
                 found += 1
@@ -160,7 +160,7 @@ def _project(tree: Tree, work: PartitioningWorkspace) -> None:
     for i in range(work.coordinate.shape[0]):
         for c in range(work.column_first[i], work.column_first[i + 1]):
             work.row[work.column[c]] = 0.0
-        last = _last_place(indices, work.coordinate[i])
+        last = _last_index(indices, work.coordinate[i])
         force = work.force[i]
         for at in range(work.neighbour_first[i], work.neighbour_first[i + 1]):
             k = work.coordinate[work.neighbour[at]]

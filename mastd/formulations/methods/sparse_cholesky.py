@@ -14,7 +14,7 @@ import numpy as np
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.kernel import fused_kernel, merged_kernel
 
-MIN_SHARE: Final = 1e-12
+MIN_RATIO: Final = 1e-12
 """Of what elimination leaves of a diagonal entry: below it a matrix is singular."""
 
 
@@ -83,7 +83,7 @@ def factor(pattern: Pattern, matrix: FloatArray) -> int:
         pattern.diagonal[j] = matrix[j, j]
     for j in range(pattern.diagonal.shape[0]):
         pivot = matrix[j, j]
-        if not pivot > MIN_SHARE * pattern.diagonal[j]:
+        if not pivot > MIN_RATIO * pattern.diagonal[j]:
             return 1 + j
         inverse = 1.0 / pivot
         matrix[j, j] = inverse

@@ -190,7 +190,7 @@ class Tree(NamedTuple):
     deflection: FloatArray
     """(wheels, 2) of Magic Formula tyres."""
     deflection_rate: FloatArray
-    wheel_places: IntArray
+    wheel_indices: IntArray
     """(wheels, 2) item and lane."""
     carriers: IntArray
     """(wheels) link of each wheel's carrier."""

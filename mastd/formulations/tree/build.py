@@ -135,7 +135,7 @@ def tree_of(layout: Layout, topology: Topology, body_groups: tuple[BodyGroup, ..
         spin_rate=np.zeros(wheels),
         deflection=np.zeros((wheels, 2)),
         deflection_rate=np.zeros((wheels, 2)),
-        wheel_places=np.array(layout.wheel, dtype=np.int64).reshape(wheels, 2),
+        wheel_indices=np.array(layout.wheel, dtype=np.int64).reshape(wheels, 2),
         carriers=np.array([number[wheel.carrier] for wheel in model.wheels], dtype=np.int64),
         drive_rows=drives,
     )

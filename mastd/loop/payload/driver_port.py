@@ -16,8 +16,8 @@ from mastd.wire.common.blocks import DRIVER, NewestValueBlock
 _COUNT: Final = DRIVER.slices["count"].start
 _FIRST: Final = DRIVER.slices["steering"].start
 VALUES: Final = 5
-_LEAST: Final = np.array([-1.0, 0.0, 0.0, 0.0, -9.0])
-_MOST: Final = np.array([1.0, 1.0, 1.0, 1.0, 100.0])
+_MIN: Final = np.array([-1.0, 0.0, 0.0, 0.0, -9.0])
+_MAX: Final = np.array([1.0, 1.0, 1.0, 1.0, 100.0])
 
 
 class DriverPort:
@@ -41,6 +41,6 @@ class DriverPort:
         if count == self._count or not np.isfinite(block.values).all():
             return False
         self._count = count
-        np.clip(given, _LEAST, _MOST, out=self.values)
+        np.clip(given, _MIN, _MAX, out=self.values)
         self.values[-1] = np.rint(self.values[-1])
         return True

@@ -45,7 +45,7 @@ class ExternalVehicle:
         self._weight = payload.mass * gravity
         self._centre = payload.centre_of_gravity
         self._per_period = period / TAKEOVER
-        self._share = 0.0
+        self._fraction = 0.0
         """Of the rig's wrench; the rest is the dead weight."""
         self._last = np.zeros(6)
         """Wrench that the rig gave last."""
@@ -57,23 +57,23 @@ class ExternalVehicle:
 
     def lie(self, pose: FloatArray, numbers: FloatArray) -> None:
         """Stand on the table that lies at ``pose`` (6); everything before is forgotten."""
-        self._share = 1.0 if self._rig.present else 0.0
+        self._fraction = 1.0 if self._rig.present else 0.0
         self._weigh(pose)
 
     def ride(self, pose: FloatArray, steps: int, numbers: FloatArray) -> list[Report]:
         """Go on by ``steps`` periods, in which the table came to ``pose`` (6); nothing is wrong here."""
         step = steps * self._per_period
         if self._rig.present:
-            self._share = min(self._share + step, 1.0)
+            self._fraction = min(self._fraction + step, 1.0)
         else:
-            self._share = max(self._share - step, 0.0)
+            self._fraction = max(self._fraction - step, 0.0)
         self._weigh(pose)
         return []
 
     def _weigh(self, pose: FloatArray) -> None:
         if self._rig.present:
             self._last[:] = self._rig.values
-            if self._share == 1.0:
+            if self._fraction == 1.0:
                 self.wrench[:] = self._last
                 return
         dead = self._dead
@@ -85,4 +85,4 @@ class ExternalVehicle:
         fz = -self._weight * math.cos(roll) * math.cos(pitch)
         dead[0], dead[1], dead[2] = fx, fy, fz
         dead[3], dead[4], dead[5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-        self.wrench[:] = dead + self._share * (self._last - dead)
+        self.wrench[:] = dead + self._fraction * (self._last - dead)

@@ -46,7 +46,7 @@ class TableVehicle:
         self._seat = SeatSensor.of(seat.place, vehicle.model.gravity, period)
         self._period = period
         self._unsound = 0
-        self._missed_most = max(1, round(UNSOUND_TIME / period))
+        self._max_unsound = max(1, round(UNSOUND_TIME / period))
         self._given_up: float | None = None
         """s since the vehicle has been a dead weight; None: it is simulated."""
         self._last_wrench = np.zeros(6)
@@ -108,7 +108,7 @@ class TableVehicle:
         """Tell whether the simulation still holds; the last wrench is kept where it ends."""
         missed = self._vehicle.missed
         self._unsound = self._unsound + missed if missed else 0
-        if finite and self._unsound < self._missed_most:
+        if finite and self._unsound < self._max_unsound:
             return True
         self._given_up = 0.0
         self._last_wrench[:] = self.wrench

@@ -48,7 +48,7 @@ class _Course:
         self._last = round(duration / period)
         self._period = period
         self._away = 0
-        self._most_away = round(COMES_BACK / period)
+        self._max_away = round(COMES_BACK / period)
         self._ended_at: int | None = None
 
     @property
@@ -71,7 +71,7 @@ class _Course:
         """Count a period at its end."""
         self.steps += 1
         self._away = 0 if self.rig.present else self._away + 1
-        self.gone = self.gone or self._away >= self._most_away
+        self.gone = self.gone or self._away >= self._max_away
         if self._ended_at is None and (self.over or self.gone):
             self._ended_at = self.steps
 
@@ -92,7 +92,7 @@ class PoseDrive:
         self._course = _Course(stream.rig, POSE, stream.duration, period)
         self._follower = PoseFollower(stream, period)
         self._prescribed = self._course.rig.values.copy()
-        self._share = 0.0
+        self._fraction = 0.0
 
     def bind(self, rigs: Mapping[str, BoundRig]) -> None:
         """Take the rig; raise UsageError if there is none, or one of another kind."""
@@ -108,7 +108,7 @@ class PoseDrive:
     def finished(self) -> bool:
         """The drive is over, and the table stands at its end; or it had long enough for that."""
         course = self._course
-        if not (course.gone or (course.over and self._share == 0.0)):
+        if not (course.gone or (course.over and self._fraction == 0.0)):
             return False
         if course.tired:
             return True
@@ -118,7 +118,7 @@ class PoseDrive:
     def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Start from the motion (≥ 3, 6) that the table has."""
         self._course.begin()
-        self._share = 0.0
+        self._fraction = 0.0
         self._prescribed[:] = self._course.rig.values
         self._follower.begin(motion, self._prescribed)
 
@@ -131,11 +131,11 @@ class PoseDrive:
         if not course.gone:
             self._prescribed[:] = course.rig.values
         change = self._period / (END_FADE if course.over else FADE_IN)
-        before = self._share
-        self._share = max(before - change, 0.0) if course.over else min(before + change, 1.0)
-        pace = (self._share - before) / self._period
+        before = self._fraction
+        self._fraction = max(before - change, 0.0) if course.over else min(before + change, 1.0)
+        pace = (self._fraction - before) / self._period
         own = course.rig.present and not course.gone and len(self._prescribed) > len(POSES)
-        self._follower.step(self._prescribed, own, _smooth(self._share, pace))
+        self._follower.step(self._prescribed, own, _smooth(self._fraction, pace))
         course.step()
 
     def reports(self) -> list[Report]:

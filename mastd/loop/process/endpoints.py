@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.errors import UsageError
 from mastd.loop.realtime.lock import held
-from mastd.ring.ends import RingPlace
+from mastd.ring.ends import RingLocation
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.wire.access.keys import keys_directory
@@ -70,7 +70,7 @@ class Operators:
         blocks: Blocks,
         stack: ExitStack,
         about: Mapping[str, Any],
-        ring: RingPlace | None,
+        ring: RingLocation | None,
         loading: Loading = Loading(),
         previous: PreviousRun = PreviousRun(),  # noqa: B008  frozen
     ) -> GatewayHandle:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from mastd.loop.process.script import StopRequest
-from mastd.wire.plant.socket_link import NoPlantError, PlaceTakenError, PlantLink
+from mastd.wire.plant.socket_link import AddressInUseError, NoPlantError, PlantLink
 
 ATTEMPT_NS = 1_000_000_000
 PAUSE_S = 0.5
@@ -43,7 +43,7 @@ def await_plant(
             except NoPlantError as error:
                 said = str(error).partition(" within ")[0]
                 text = f"waiting for the plant: {said}; start `hil-sim plant`, or the drive's bridge"
-            except PlaceTakenError as error:
+            except AddressInUseError as error:
                 text = f"waiting for the plant: {error}; stop the other daemon"
             if text != shown:
                 shown = text

@@ -19,7 +19,7 @@ from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.settings.profile.file_segments import FileMotion, Measured, Record
 from mastd.settings.profile.segments import axis_items
 
-_QUIET_SHARE = 0.01
+_QUIET_RATIO = 0.01
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _sums(parts: Sequence[_Part], axis: int) -> list[CorrectedRecord]:
 def _trimmed(samples: FloatArray, fade_knots: int) -> FloatArray:
     """Return the samples without the quiet of the filter's padding, with room for the fades at either end."""
     size = np.max(np.abs(samples), axis=1)
-    loud = np.flatnonzero(size > _QUIET_SHARE * np.max(size, initial=0.0))
+    loud = np.flatnonzero(size > _QUIET_RATIO * np.max(size, initial=0.0))
     first = max(0, int(loud[0]) - fade_knots) if len(loud) else 0
     last = min(len(samples), int(loud[-1]) + fade_knots + 1) if len(loud) else len(samples)
     return samples[first:last]

@@ -29,7 +29,7 @@ ABOUT = ("angle", "angular velocity", "angular acceleration")
 """Quantities along and about an axis by the order of their derivative."""
 
 _ORDER = 4
-_TAPER_SHARE = 0.02
+_TAPER_RATIO = 0.02
 _DEGREES = {"none": -1, "mean": 0, "linear": 1}
 _EDGE = 1e-6
 """Share of a step by which a value may lie outside a part and still belong to it."""
@@ -172,7 +172,7 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
         )
     flat, offset, slope = _without_baseline(values, step, baseline)
     ends = np.minimum(np.arange(len(flat)), np.arange(len(flat))[::-1])
-    taper = max(1.0, _TAPER_SHARE * len(flat))
+    taper = max(1.0, _TAPER_RATIO * len(flat))
     flat *= smooth_step((ends + 1) / taper)
 
     count = fft.next_fast_len(needed, real=True)

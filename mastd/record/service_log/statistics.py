@@ -14,7 +14,7 @@ from struct import Struct
 from mastd.log.sinks import INFORMATION, WARNING, Line
 from mastd.record.channels import NANOSECONDS, ChannelSet
 from mastd.record.service_log.lines import STATISTICS_ID
-from mastd.ring.times import LATE_SHARE, spread
+from mastd.ring.times import LATE_RATIO, spread
 
 _FLOAT64 = Struct("<d")
 SPREADS = ("compute", "late")
@@ -89,7 +89,7 @@ class SecondOfFrames:
     def line(self, elapsed_s: float, fault_names: Mapping[int, str]) -> Line:
         """Return the statistics of the frames since the last call, and reset them."""
         frames, self._frames = self._frames, 0
-        late = sum(value > LATE_SHARE * self._period_s for value in self._values.get("late", ()))
+        late = sum(value > LATE_RATIO * self._period_s for value in self._values.get("late", ()))
         self.counters.late += late
         missed = self.newest.get("missed", 0.0)
         missed_now = missed - (missed if self._missed_before is None else self._missed_before)

@@ -33,7 +33,7 @@ class Throttle(Generic[Item]):
 
     def __init__(self, maximum: int = MAX_IN_A_WINDOW, window_s: float = WINDOW_S) -> None:
         self.window_s = window_s
-        self._most = maximum
+        self._maximum = maximum
         self._windows: dict[Hashable, Window[Item]] = {}
 
     def admits(self, key: Hashable, item: Item, now: float) -> bool:
@@ -41,7 +41,7 @@ class Throttle(Generic[Item]):
         if key not in self._windows and len(self._windows) >= MAX_KEYS:
             key = _OTHERS
         window = self._windows.setdefault(key, Window(now))
-        if window.admitted < self._most:
+        if window.admitted < self._maximum:
             window.admitted += 1
             return True
         window.more += 1

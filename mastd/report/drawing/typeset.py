@@ -227,7 +227,7 @@ def _beside(block: Beside, space: float) -> list[Row]:
     """Return two parts as one row if they are short and narrow enough, else below each other."""
     width = space - 2.0 * _GAP
     half = width / 2.0
-    needs = [max([0.0, *map(_least_width, part)]) for part in (block.left, block.right)]
+    needs = [max([0.0, *map(_min_width, part)]) for part in (block.left, block.right)]
     first = half if max(needs) <= half else needs[0] + (width - sum(needs)) / 2.0
     left, right = rows_of(block.left, first), rows_of(block.right, width - first)
     height = max(sum(row.height for row in part) for part in (left, right))
@@ -242,7 +242,7 @@ def _beside(block: Beside, space: float) -> list[Row]:
     return [Row(height, tuple(items))]
 
 
-def _least_width(block: Block) -> float:
+def _min_width(block: Block) -> float:
     """Return the width in which a block of figures has no number torn."""
     if not isinstance(block, Table) or not block.numbers:
         return 0.0

@@ -17,7 +17,7 @@ from mastd.report.drawing.picture import Panel
 from mastd.report.drawing.tones import RUNS
 from mastd.report.numbers import counted, figure, moment
 from mastd.report.pages.run import run_title, spectra_words, verdict_tone, verdict_word
-from mastd.report.pictures.motion import CLOSE_UP_S, curve, largest_reference
+from mastd.report.pictures.motion import CLOSE_UP_S, curve, max_reference
 from mastd.report.pictures.spectra import NamedSpectra, overlaid_spectra
 from mastd.report.provenance_table import plant_words
 from mastd.report.reading import View, level_words, view_of
@@ -178,7 +178,7 @@ def _motion(runs: Sequence[Compared], axis: str, same: bool) -> tuple[Panel, ...
     unit = "mm" if axis in LENGTH_AXES else "mrad"
     first = runs[0]
     span = min(run.view.span[0] for run in runs), max(run.view.span[1] for run in runs)
-    centre, _ = largest_reference(first.view, first.driven or AXES)
+    centre, _ = max_reference(first.view, first.driven or AXES)
     panels = []
     for close in (False, True):
         reach = (centre - CLOSE_UP_S / 2, centre + CLOSE_UP_S / 2) if close else span

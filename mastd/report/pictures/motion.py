@@ -44,7 +44,7 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
     The close-up shows ``CLOSE_UP_S`` s around the largest reference of the ``driven`` axes, or around a
     fault. References stand at the step that they are meant for.
     """
-    centre, maximum = largest_reference(view, driven or AXES)
+    centre, maximum = max_reference(view, driven or AXES)
     if view.of_fault:
         centre = 0.0
     minimum = 2e3 * max(maximum * _MIN_HEIGHT, _MIN_M)
@@ -219,7 +219,7 @@ def _together(view: View, title: str, names: list[str], factor: float) -> Panel:
     return Panel(title, view.clock, curves, marks=marks(view), x_range=view.span, wide=True)
 
 
-def largest_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
+def max_reference(view: View, driven: Collection[str]) -> tuple[float, float]:
     """Return the time of the largest reference of the driven axes and its size in m (rotations at 1.4 m)."""
     centre, maximum = 0.0, 0.0
     for axis in driven:

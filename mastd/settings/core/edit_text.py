@@ -8,10 +8,10 @@ import yaml
 
 from mastd.errors import SettingsError
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 
 
-def amended(text: str, name: str, changes: Mapping[Place, str]) -> str:
+def amended(text: str, name: str, changes: Mapping[Location, str]) -> str:
     """Return ``text`` with changed values at some paths, for instance ``("links", 0, "stroke")``.
 
     ``text`` is one that ``mastd.settings.core.loader`` has read; ``name`` stands for its file in messages. A
@@ -35,7 +35,7 @@ def amended(text: str, name: str, changes: Mapping[Place, str]) -> str:
     return text
 
 
-def _node(node: yaml.Node | None, location: Place) -> yaml.Node | None:
+def _node(node: yaml.Node | None, location: Location) -> yaml.Node | None:
     """Return what stands at a place, None if nothing does, or if it stands there twice."""
     for part in location:
         if isinstance(node, yaml.MappingNode):

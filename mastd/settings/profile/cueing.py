@@ -49,8 +49,8 @@ Travel = Annotated[
     Length, Field(gt=0.0, le=1.0, description="Largest displacement of the seat to either side of neutral.")
 ]
 Speed = Annotated[Velocity, Field(gt=0.0, description="Largest velocity.")]
-LargestAcceleration = Annotated[Acceleration, Field(gt=0.0, description="Largest acceleration.")]
-LargestJerk = Annotated[Jerk, Field(gt=0.0, description="Largest jerk.")]
+MaxAcceleration = Annotated[Acceleration, Field(gt=0.0, description="Largest acceleration.")]
+MaxJerk = Annotated[Jerk, Field(gt=0.0, description="Largest jerk.")]
 ReturnAcceleration = Annotated[
     Acceleration,
     Field(
@@ -64,10 +64,10 @@ AngularTravel = Annotated[
     Angle, Field(gt=0.0, le=0.25, description="Largest angle to either side of neutral, tilt included.")
 ]
 AngularSpeed = Annotated[AngularVelocity, Field(gt=0.0, description="Largest angular velocity.")]
-LargestAngularAcceleration = Annotated[
+MaxAngularAcceleration = Annotated[
     AngularAcceleration, Field(gt=0.0, description="Largest angular acceleration.")
 ]
-LargestAngularJerk = Annotated[AngularJerk, Field(gt=0.0, description="Largest angular jerk.")]
+MaxAngularJerk = Annotated[AngularJerk, Field(gt=0.0, description="Largest angular jerk.")]
 AngularReturnAcceleration = Annotated[
     Annotated[AngularAcceleration, Field(gt=0.0)] | None,
     Field(
@@ -140,8 +140,8 @@ class TranslationRide(HighPass):
 
     travel: Travel
     velocity: Speed
-    acceleration: LargestAcceleration
-    jerk: LargestJerk
+    acceleration: MaxAcceleration
+    jerk: MaxJerk
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -157,8 +157,8 @@ class RotationRide(HighPass):
 
     travel: AngularTravel
     velocity: AngularSpeed
-    acceleration: LargestAngularAcceleration
-    jerk: LargestAngularJerk
+    acceleration: MaxAngularAcceleration
+    jerk: MaxAngularJerk
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

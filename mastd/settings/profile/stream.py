@@ -20,10 +20,10 @@ from mastd.settings.profile.cueing import (
     AngularSpeed,
     AngularTravel,
     Cueing,
-    LargestAcceleration,
-    LargestAngularAcceleration,
-    LargestAngularJerk,
-    LargestJerk,
+    MaxAcceleration,
+    MaxAngularAcceleration,
+    MaxAngularJerk,
+    MaxJerk,
     Speed,
     Travel,
 )
@@ -41,8 +41,8 @@ class TranslationBox(Settings):
 
     travel: Travel
     velocity: Speed
-    acceleration: LargestAcceleration
-    jerk: LargestJerk
+    acceleration: MaxAcceleration
+    jerk: MaxJerk
 
 
 class RotationBox(Settings):
@@ -50,8 +50,8 @@ class RotationBox(Settings):
 
     travel: AngularTravel
     velocity: AngularSpeed
-    acceleration: LargestAngularAcceleration
-    jerk: LargestAngularJerk
+    acceleration: MaxAngularAcceleration
+    jerk: MaxAngularJerk
 
 
 class PoseStream(Settings):

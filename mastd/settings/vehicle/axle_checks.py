@@ -26,12 +26,12 @@ from mastd.settings.vehicle.parts import (
     SphericalJoint,
 )
 
-SAME_PLACE: Final = 1e-4
+SAME_POINT: Final = 1e-4
 """Metres below which two points are one place: no axis, spring or rod is that short."""
 MIRROR_TOLERANCE: Final = 1e-4
 """Metres that a measured point of the right side may lie off the mirror image of the left one."""
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 Triple = tuple[float, float, float]
 
 
@@ -98,18 +98,18 @@ class _Findings:
     unknown_points: bool = False
     """A hardpoint is named that there is none of; one that seems unused may be the one that is meant."""
 
-    def add(self, location: Place, what: str) -> None:
+    def add(self, location: Location, what: str) -> None:
         """Note a problem."""
         self.problems.append((location, what))
 
-    def body(self, name: str, location: Place) -> bool:
+    def body(self, name: str, location: Location) -> bool:
         """Note an unknown body; return whether it is known."""
         if name in self.bodies:
             return True
         self.add(location, f"no body {name!r}, {near(name, self.bodies)}")
         return False
 
-    def point(self, name: str, location: Place) -> bool:
+    def point(self, name: str, location: Location) -> bool:
         """Note an unknown hardpoint; return whether it is known."""
         self.used.add(name)
         if name in self.hardpoints:
@@ -118,13 +118,13 @@ class _Findings:
         self.add(location, f"no hardpoint {name!r}, {near(name, self.hardpoints)}")
         return False
 
-    def apart(self, names: tuple[str, str], location: Place, what: str) -> bool:
+    def apart(self, names: tuple[str, str], location: Location, what: str) -> bool:
         """Note unknown or coincident hardpoints; return whether two hardpoints are distinct."""
         known = [self.point(name, (*location, k)) for k, name in enumerate(names)]
         if not all(known):
             return False
         distance = math.dist(self.hardpoints[names[0]], self.hardpoints[names[1]])
-        if distance > SAME_PLACE:
+        if distance > SAME_POINT:
             return True
         if names[0] == names[1]:
             self.add(location, f"hardpoint {names[0]!r} twice, {what} needs two places")
@@ -178,7 +178,7 @@ def _check_names(findings: _Findings, bodies: Mapping[str, BodySettings], shared
 
 def _check_joints(findings: _Findings, joints: Mapping[str, Joint]) -> None:
     for key, joint in joints.items():
-        location: Place = ("joints", key)
+        location: Location = ("joints", key)
         _check_pair(findings, joint.bodies, location, f"joint {key!r}", list(_joint_points(joint)))
         for below, axis in _joint_axes(joint):
             if len(axis) == 2:
@@ -194,7 +194,7 @@ def _check_joints(findings: _Findings, joints: Mapping[str, Joint]) -> None:
 
 def _check_springs(findings: _Findings, springs: Mapping[str, SpringSettings]) -> None:
     for key, spring in springs.items():
-        location: Place = ("springs", key)
+        location: Location = ("springs", key)
         points = [(spring.points[0],), (spring.points[1],)]
         _check_pair(findings, spring.bodies, location, f"spring {key!r}", points)
         if not findings.apart(spring.points, (*location, "points"), f"spring {key!r}"):
@@ -214,7 +214,7 @@ def _check_springs(findings: _Findings, springs: Mapping[str, SpringSettings]) -
 def _check_pair(
     findings: _Findings,
     bodies: tuple[str, str],
-    location: Place,
+    location: Location,
     what: str,
     points: Sequence[tuple[str, ...]],
 ) -> None:
@@ -245,7 +245,7 @@ def _joint_points(joint: Joint) -> Iterator[tuple[str, ...]]:
         yield from ((), ()) if point is None else ((point,), (point,))
 
 
-def _joint_axes(joint: Joint) -> Iterator[tuple[Place, Axis]]:
+def _joint_axes(joint: Joint) -> Iterator[tuple[Location, Axis]]:
     """Yield place and value of all axes of a joint."""
     if isinstance(joint, SphericalJoint | DistanceJoint):
         return

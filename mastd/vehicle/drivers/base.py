@@ -26,7 +26,7 @@ _MIN_SPEED: Final = 1.0
 """m/s below which a car's course counts as its heading."""
 _HAND: Final = 15.0
 """1/s: how quickly a hand follows; the rack closes on its target like (1 + ω t) e^(−ω t)."""
-_RACK_SHARE: Final = 0.98
+_RACK_RATIO: Final = 0.98
 """Of the rack's travel that a driver uses."""
 
 
@@ -89,7 +89,7 @@ class Hand:
 
     def __init__(self, limit: float, rate: float) -> None:
         """Begin at rest in the middle; ``limit`` of the displacement in m, ``rate`` in m/s."""
-        self._limit = _RACK_SHARE * limit
+        self._limit = _RACK_RATIO * limit
         self._rate = rate
         self._now = (0.0, 0.0, 0.0)
 

@@ -43,7 +43,7 @@ class Braking(Driver):
         self._deceleration = deceleration
         self._start = start
         self._full = float(np.sum([wheel.brake_torque for wheel in model.wheels] / torques.radii))
-        self._controller = SpeedController(SpeedGains(proportional=3.0, integral=2.0, most_drive=0.0))
+        self._controller = SpeedController(SpeedGains(proportional=3.0, integral=2.0, max_drive=0.0))
         self._force = 0.0
         manual = model.powertrain is None or Train.of(model, model.powertrain).manual
         self._lever = 0.0 if manual else DRIVE

@@ -109,7 +109,7 @@ class Crew:
             if any(wheel.brake_torque > 0.0 for wheel in self.model.wheels):
                 pedal = 1.0
             else:
-                deceleration = SpeedGains().most_brake
+                deceleration = SpeedGains().max_brake
         return Braking(
             self.model,
             self.car.torques,
@@ -122,7 +122,7 @@ class Crew:
     def _random_foot(self, settings: RandomDriver) -> Driver:
         maximum = settings.longitudinal
         pace = RandomPace(self.seed, self.speed, settings.top_speed, maximum)
-        gains = SpeedGains(most_drive=maximum, most_brake=maximum)
+        gains = SpeedGains(max_drive=maximum, max_brake=maximum)
         if self.model.powertrain is None:
             return TorqueFoot(self.car.torques, pace, gains)
         return PowertrainFoot(

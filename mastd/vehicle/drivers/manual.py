@@ -95,7 +95,7 @@ class _Wheel:
     """Both hands at the steering wheel."""
 
     def __init__(self, model: Model, car: Car) -> None:
-        ratios = car.track.drive_shares(len(model.drives))
+        ratios = car.track.drive_ratios(len(model.drives))
         moved = np.abs(ratios) > 0.0
         limits = np.array([drive.limit for drive in model.drives])
         reach = float(np.min(limits[moved] / np.abs(ratios[moved])))
@@ -116,7 +116,7 @@ class _Brakes:
         self._torques = torques
         self._full = float(np.sum(full / torques.radii))
         if not self._pedal:
-            self._full = SpeedGains().most_brake * torques.mass
+            self._full = SpeedGains().max_brake * torques.mass
 
     def share(self, deceleration: float) -> float:
         """Return the pedal that brakes with a deceleration (m/s²) by itself."""
@@ -175,7 +175,7 @@ class _WheelFeet(_Feet):
     def __init__(self, brakes: _Brakes, torques: WheelTorques) -> None:
         super().__init__(brakes)
         self._torques = torques
-        self._full = SpeedGains().most_drive * torques.mass
+        self._full = SpeedGains().max_drive * torques.mass
 
     def act(self, values: FloatArray, seen: Seen, times: FloatArray, controls: Controls) -> None:
         gear = _lever(values, seen)

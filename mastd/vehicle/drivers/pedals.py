@@ -29,9 +29,9 @@ class SpeedGains:
     """1/s."""
     integral: float = 0.3
     """1/s²."""
-    most_drive: float = 4.0
+    max_drive: float = 4.0
     """m/s²."""
-    most_brake: float = 10.0
+    max_brake: float = 10.0
     """m/s²."""
 
 
@@ -50,7 +50,7 @@ class SpeedController:
         span = 0.0 if self._asked is None else seen.time - self._asked
         self._asked = seen.time
         free = rate + gains.proportional * error + self._sum
-        bounded = min(max(free, -gains.most_brake), gains.most_drive)
+        bounded = min(max(free, -gains.max_brake), gains.max_drive)
         if (free - bounded) * error <= 0.0:
             self._sum += gains.integral * error * span
         return bounded

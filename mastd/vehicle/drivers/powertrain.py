@@ -34,7 +34,7 @@ _CLOSE_TIME: Final = 0.4
 """s in which the clutch is let go after a change."""
 _START_TIME: Final = 1.5
 """s in which it is let go on standing starts, longer where the engine drops towards its idle speed."""
-_LAUNCH_SHARE: Final = 0.4
+_LAUNCH_RATIO: Final = 0.4
 """Of the engine's range above idle: where a standing start holds the engine while the clutch slips."""
 _SPINNING: Final = (0.1, 0.25)
 """Slip of the driven wheels between which the foot goes back to nothing."""
@@ -111,7 +111,7 @@ class Train:
     @property
     def launch(self) -> float:
         """Engine speed of a standing start while the clutch slips, rad/s."""
-        return self.idle + _LAUNCH_SHARE * (self.top_engine_speed() - self.idle)
+        return self.idle + _LAUNCH_RATIO * (self.top_engine_speed() - self.idle)
 
     def grip(self, seen: Seen) -> float:
         """Return the share of the throttle that the driven wheels' slip leaves, 1: all of it."""

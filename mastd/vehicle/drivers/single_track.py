@@ -107,7 +107,7 @@ class SingleTrack:
         return next(index for index, table in enumerate(self.steering) if table is not None)
 
     @cached_property
-    def _shares(self) -> FloatArray:
+    def _ratios(self) -> FloatArray:
         """Steer of each axle for q = 1, m."""
         steered = np.array([table is not None for table in self.steering])
         return np.asarray(np.where(steered, self.place - self.pole, 0.0))
@@ -122,7 +122,7 @@ class SingleTrack:
     def _turning(self) -> tuple[FloatArray, float, float]:
         """What balances a steady turn: (2, 2) of q and β, and what the yaw rate v κ takes of both sums."""
         x, c = self.place, self.stiffness
-        left = np.array([[c @ self._shares, -np.sum(c)], [(x * c) @ self._shares, -(x @ c)]])
+        left = np.array([[c @ self._ratios, -np.sum(c)], [(x * c) @ self._ratios, -(x @ c)]])
         return left, float(x @ c), float((x * x) @ c)
 
     def response(self, frequency: float, speed: float) -> tuple[complex, complex]:
@@ -138,14 +138,14 @@ class SingleTrack:
                 [x @ c, self.yaw_inertia * rate + (x * x) @ c / v],
             ]
         )
-        unit = self._shares / self._shares[self._first]
+        unit = self._ratios / self._ratios[self._first]
         sideslip, yaw_rate = np.linalg.solve(matrix, np.array([c @ unit, (x * c) @ unit], dtype=complex))
         return complex(yaw_rate), complex(v * (rate * sideslip + yaw_rate))
 
-    def drive_shares(self, drives: int) -> FloatArray:
+    def drive_ratios(self, drives: int) -> FloatArray:
         """Return how far each drive moves per metre of the first steered axle's, about straight ahead."""
         found = np.zeros(drives)
-        for table, ratio in zip(self.steering, self._shares, strict=True):
+        for table, ratio in zip(self.steering, self._ratios, strict=True):
             if table is not None:
                 found[table.drive] = ratio / table.ratio
         return np.asarray(found / found[self.steered.drive])
@@ -154,7 +154,7 @@ class SingleTrack:
         """Return the displacement of each drive (m) for a steady turn, at most as far as it goes."""
         q = self.rolling_curvature(curvature, speed)
         found = np.zeros(drives)
-        for table, ratio in zip(self.steering, self._shares, strict=True):
+        for table, ratio in zip(self.steering, self._ratios, strict=True):
             if table is not None:
                 found[table.drive] = table.displacement(float(q * ratio))
         return found

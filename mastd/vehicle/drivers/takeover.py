@@ -24,7 +24,7 @@ class Takeover:
 
     def __init__(self, drives: int) -> None:
         """Begin with ``drives`` racks."""
-        self._share = 1.0
+        self._fraction = 1.0
         """u above: of the time of a change."""
         self._taking = False
         self._held = np.zeros(drives)
@@ -33,11 +33,11 @@ class Takeover:
     @property
     def needed(self) -> bool:
         """Whether somebody else than the driver has a part of the controls now."""
-        return self._taking or self._share < 1.0
+        return self._taking or self._fraction < 1.0
 
     def ask(self, taken: bool) -> None:
         """Ask for the controls, or give them back; a change under way is ended first."""
-        if self._share in (0.0, 1.0) and taken != self._taking:
+        if self._fraction in (0.0, 1.0) and taken != self._taking:
             self._taking = taken
             if taken:
                 self._held[:] = self._last
@@ -52,8 +52,8 @@ class Takeover:
         ``spans`` (n): s since the last sample.
         """
         lasting = -TAKING if self._taking else GIVING
-        u = np.clip(self._share + spans / lasting, 0.0, 1.0)
-        self._share = float(u[-1])
+        u = np.clip(self._fraction + spans / lasting, 0.0, 1.0)
+        self._fraction = float(u[-1])
         moving = (u > 0.0) & (u < 1.0)
         fraction = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
         rate = np.where(moving, 30.0 * u**2 * (1.0 - u) ** 2 / lasting, 0.0)

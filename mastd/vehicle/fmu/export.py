@@ -23,7 +23,7 @@ from mastd.settings.table.payload import VehiclePayload
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.fmu.slave import DATA, Quantity, quantities
 from mastd.vehicle.model import library
-from mastd.vehicle.payload.load import place_on_table, restrained, vehicle_on_table
+from mastd.vehicle.payload.load import position_on_table, restrained, vehicle_on_table
 
 STEP: Final = 1e-3
 """s, step of the vehicle in an FMU."""
@@ -55,7 +55,7 @@ def write_vehicle_fmu(path: Path, payload: VehiclePayload, table: TableSettings,
     data = {
         "vehicle": _self_contained(as_json(library.settings(payload.vehicle)), tyres),
         "gravity": table.gravity,
-        "place": place_on_table(payload, table, vehicle.model),
+        "place": position_on_table(payload, table, vehicle.model),
         "half_size": (0.5 * length, 0.5 * width),
         "restrained": restrained(payload, vehicle.model),
         "step": STEP,

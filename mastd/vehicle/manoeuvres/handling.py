@@ -46,7 +46,7 @@ def ramp_steer(
     car = Car.of(model)
     table = car.track.steered
     drive = model.drives[table.drive]
-    ratios = car.track.drive_shares(len(model.drives))
+    ratios = car.track.drive_ratios(len(model.drives))
     if rack is None:
         _refuse_standstill(speed)
         aim = float(car.track.racks(_AIM / speed**2, speed, len(model.drives))[table.drive])
@@ -97,7 +97,7 @@ def sine_steer(
     """
     car = Car.of(model)
     table = car.track.steered
-    ratios = car.track.drive_shares(len(model.drives))
+    ratios = car.track.drive_ratios(len(model.drives))
     if rack is None:
         _refuse_standstill(speed)
         rack = float(car.track.racks(0.5 * _AIM / speed**2, speed, len(model.drives))[table.drive])

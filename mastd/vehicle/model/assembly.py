@@ -29,7 +29,7 @@ MAX_TURN: Final = 0.3
 
 def is_closed(model: Model, unit: Unit, tolerance: float = OPEN) -> bool:
     """Return whether all joints of a unit are closed in the design position."""
-    return bool(_largest(model, unit) <= tolerance)
+    return bool(_max_violation(model, unit) <= tolerance)
 
 
 def assembled(model: Model) -> tuple[Model, list[Finding]]:
@@ -50,7 +50,7 @@ def _closed(model: Model, unit: Unit) -> Model:
     best, damping = _norm(model, unit), 0.0
     height = _wheel_height(model, unit)
     for _ in range(MAX_STEPS):
-        if _largest(model, unit) <= CLOSED:
+        if _max_violation(model, unit) <= CLOSED:
             break
         trial = _stepped(model, unit, damping, height)
         norm = _norm(trial, unit)
@@ -166,7 +166,7 @@ def _violations(model: Model, unit: Unit) -> list[float]:
     return [float(np.linalg.norm(residual(model.primitives[k]))) for k in unit.primitives]
 
 
-def _largest(model: Model, unit: Unit) -> float:
+def _max_violation(model: Model, unit: Unit) -> float:
     return max(_violations(model, unit), default=0.0)
 
 

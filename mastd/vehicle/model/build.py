@@ -36,7 +36,7 @@ from mastd.vehicle.model.joint_primitives import Ends, Side, primitives_of, pris
 from mastd.vehicle.model.mobility import Finding, findings
 from mastd.vehicle.model.tyres import AxleTyre, tyres_of
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """Path in the settings."""
 
 
@@ -60,27 +60,27 @@ class _Parts:
     corners: list[Corner] = field(default_factory=list)
     axles: list[Axle] = field(default_factory=list)
     drives: list[Drive] = field(default_factory=list)
-    body_places: list[Place] = field(default_factory=list)
+    body_locations: list[Location] = field(default_factory=list)
     """Where each body stands in the settings."""
-    primitive_places: list[Place] = field(default_factory=list)
+    primitive_locations: list[Location] = field(default_factory=list)
     """Where the joint of each primitive stands."""
 
-    def add_body(self, body: Body, location: Place) -> int:
+    def add_body(self, body: Body, location: Location) -> int:
         """Add a body; return its index."""
         self.bodies.append(body)
-        self.body_places.append(location)
+        self.body_locations.append(location)
         return len(self.bodies) - 1
 
-    def add_joint(self, primitives: list[Primitive], location: Place) -> None:
+    def add_joint(self, primitives: list[Primitive], location: Location) -> None:
         """Add the primitives of a joint."""
         self.primitives += primitives
-        self.primitive_places += [location] * len(primitives)
+        self.primitive_locations += [location] * len(primitives)
 
-    def place(self, finding: Finding) -> Place:
+    def place(self, finding: Finding) -> Location:
         """Return where a finding belongs: its first joint, else its first body."""
         if finding.primitives:
-            return self.primitive_places[finding.primitives[0]]
-        return self.body_places[finding.bodies[0]]
+            return self.primitive_locations[finding.primitives[0]]
+        return self.body_locations[finding.bodies[0]]
 
     def model(self, settings: VehicleSettings) -> Model:
         """Return what has been put together."""
@@ -172,7 +172,7 @@ def _spread(offset: FloatArray) -> FloatArray:
 
 def _add_axle(parts: _Parts, number: int, axle: CustomAxle, tyre: AxleTyre) -> None:
     start = parts.counts()
-    location: Place = ("axles", number)
+    location: Location = ("axles", number)
     known = {CHASSIS: 0}
     if axle.rack is not None:
         known[RACK] = _add_rack(parts, f"{axle.name} {RACK}", axle.rack, location)
@@ -188,7 +188,7 @@ def _add_axle(parts: _Parts, number: int, axle: CustomAxle, tyre: AxleTyre) -> N
     parts.axles.append(Axle(axle.name, *own, bar=bar, corners=indices))
 
 
-def _add_rack(parts: _Parts, name: str, rack: RackSettings, location: Place) -> int:
+def _add_rack(parts: _Parts, name: str, rack: RackSettings, location: Location) -> int:
     """Add a rack: a slide on the chassis along y, whose last row the drive moves."""
     body = _body(name, rack, Side({}))
     index = parts.add_body(body, (*location, RACK))
@@ -199,7 +199,7 @@ def _add_rack(parts: _Parts, name: str, rack: RackSettings, location: Place) -> 
     return index
 
 
-def _add_group(parts: _Parts, name: str, group: GroupSettings, location: Place) -> dict[str, int]:
+def _add_group(parts: _Parts, name: str, group: GroupSettings, location: Location) -> dict[str, int]:
     """Add bodies that are not mirrored, with their joints and springs; return their indices by name."""
     side = Side(group.hardpoints)
     own = _add_bodies(parts, name, group.bodies, side, location)
@@ -218,7 +218,7 @@ def _add_corner(
     """Add one side of an axle; return the corner's index and its bodies' indices by name."""
     start = parts.counts()
     name = f"{axle.name} {which}"
-    location: Place = ("axles", number)
+    location: Location = ("axles", number)
     side = Side(axle.hardpoints.all(), which == "right")
     own = _add_bodies(parts, name, axle.bodies, side, location)
     _add_connections(parts, name, axle, side, axle_bodies | own, location)
@@ -233,7 +233,7 @@ def _add_corner(
 
 
 def _add_bodies(
-    parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, location: Place
+    parts: _Parts, name: str, bodies: dict[str, BodySettings], side: Side, location: Location
 ) -> dict[str, int]:
     return {
         key: parts.add_body(
@@ -250,7 +250,7 @@ def _add_connections(
     owner: CustomAxle | GroupSettings,
     side: Side,
     known: dict[str, int],
-    location: Place,
+    location: Location,
 ) -> None:
     for key, joint in owner.joints.items():
         bodies = known[joint.bodies[0]], known[joint.bodies[1]]

@@ -30,7 +30,7 @@ MIN_TRAVEL: Final = 0.01
 MIN_SPRING: Final = 1e-4
 """Change of a spring's length over the motion, below which the spring does not hold it."""
 
-_SHARE = 0.3
+_RATIO = 0.3
 """Of the largest share: joints and bodies with at least this are named."""
 
 
@@ -300,7 +300,7 @@ def _blamed(model: Model, unit: Unit, vectors: FloatArray, bodies: Sequence[int]
             continue
         ratios[primitive.joint] = ratios.get(primitive.joint, 0.0) + ratio
         first.setdefault(primitive.joint, index)
-    minimum = _SHARE * max(ratios.values())
+    minimum = _RATIO * max(ratios.values())
     order = sorted(ratios, key=lambda joint: -round(ratios[joint], 6))
     return tuple(first[joint] for joint in order if ratios[joint] >= minimum)
 
@@ -309,7 +309,7 @@ def _describe(model: Model, free: Freedom, motions: FloatArray) -> tuple[tuple[i
     """Return the bodies with the largest shares in motions (n, coordinates), and the motion in words."""
     parts = motions.reshape(len(motions), len(free.unit.bodies), 6)
     ratios = np.sum(parts**2, axis=(0, 2))
-    order = [k for k in np.argsort(-np.round(ratios, 6), kind="stable") if ratios[k] >= _SHARE * ratios.max()]
+    order = [k for k in np.argsort(-np.round(ratios, 6), kind="stable") if ratios[k] >= _RATIO * ratios.max()]
     bodies = tuple(free.unit.bodies[k] for k in order)
     names = _joined([model.bodies[body].name for body in bodies])
     if len(motions) > 1:

@@ -80,7 +80,7 @@ def _of_driver(oils: OilsSettings, model: Model) -> Iterator[Problem]:
 
 def _of_kerb(oils: OilsSettings, model: Model) -> Iterator[Problem]:
     road = oils.road
-    radius = road_ahead.smallest_radius(model)
+    radius = road_ahead.min_radius(model)
     if isinstance(road, KerbRoad) and not road.height < radius:
         yield (
             ("road", "height"),

@@ -78,10 +78,10 @@ class Watch:
         """The vehicle is to be stepped no more."""
         self._wheels = tuple(wheels)
         self._period = period
-        self._most_missed = max(1, math.ceil(UNSOUND_TIME / period - 1e-9))
+        self._max_missed = max(1, math.ceil(UNSOUND_TIME / period - 1e-9))
         self._missed = 0
         self._calm = 0.0
-        self._share = 1.0
+        self._fraction = 1.0
 
     @property
     def spun(self) -> bool:
@@ -91,13 +91,13 @@ class Watch:
     @property
     def share(self) -> float:
         """Of the cue that is given, 0…1: goes smoothly."""
-        u = self._share
+        u = self._fraction
         return u * u * u * (10.0 - u * (15.0 - 6.0 * u))
 
     def fade(self, away: bool, lasting: float) -> None:
         """Take the cue further away, or back, by one period of ``lasting`` s."""
         step = self._period / lasting
-        self._share = max(self._share - step, 0.0) if away else min(self._share + step, 1.0)
+        self._fraction = max(self._fraction - step, 0.0) if away else min(self._fraction + step, 1.0)
 
     def update(self, status: int, watched: Sequence[float], time: float) -> None:
         """Check the step that ended at ``time`` (s); ``watched`` (WATCHED) by ``road_step.judge``."""
@@ -126,7 +126,7 @@ class Watch:
             self._stop(NOT_FINITE, "the vehicle's motion is not finite any more", time)
             return
         self._missed = self._missed + 1 if status == MISSED else 0
-        if self._missed >= self._most_missed:
+        if self._missed >= self._max_missed:
             lasting = 1e3 * self._missed * self._period
             self._stop(NOT_CONVERGED, f"the vehicle's steps did not converge for {lasting:.0f} ms", time)
 

@@ -25,7 +25,7 @@ def vehicle_on_table(payload: VehiclePayload, table: TableSettings, step: float)
     vehicle's file.
     """
     model = model_on_table(payload, table)
-    position = place_on_table(payload, table, model)
+    position = position_on_table(payload, table, model)
     length, width, _ = table.body.size
     _refuse_beside(payload, table, model, position)
     half = (0.5 * length, 0.5 * width)
@@ -65,7 +65,9 @@ def model_on_table(payload: VehiclePayload, table: TableSettings) -> Model:
     return replace(library.find(payload.vehicle), gravity=table.gravity)
 
 
-def place_on_table(payload: VehiclePayload, table: TableSettings, model: Model) -> tuple[float, float, float]:
+def position_on_table(
+    payload: VehiclePayload, table: TableSettings, model: Model
+) -> tuple[float, float, float]:
     """Return where the origin of the vehicle's axes stands, in P, m.
 
     Without a position the middle of what the wheels span stands in the middle of the table.

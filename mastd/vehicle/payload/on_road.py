@@ -249,8 +249,8 @@ class VehicleOnRoad:
         shown[:, 3] = controls.driver[:, DRIVER.clutch]
         shown[:, 4] = controls.driver[:, DRIVER.gear]
         per_newton = 1.0 / (self._torques.radii * self._torques.mass)
-        shown[:, 1] += controls.drive_torque @ per_newton / _FULL.most_drive
-        shown[:, 2] += controls.brake_torque @ per_newton / _FULL.most_brake
+        shown[:, 1] += controls.drive_torque @ per_newton / _FULL.max_drive
+        shown[:, 2] += controls.brake_torque @ per_newton / _FULL.max_brake
 
 
 def _first_rack(car: Car) -> tuple[int, float]:
@@ -269,7 +269,7 @@ def road_of(road: Road, model: Model, seed: int) -> tuple[Ground, Course | None]
     if isinstance(road, FlatRoad):
         return Ground.flat().with_friction(road.friction, road.friction), None
     if isinstance(road, KerbRoad):
-        radius = road_ahead.smallest_radius(model)
+        radius = road_ahead.min_radius(model)
         start = road_ahead.front(model) + road.distance
         length = np.inf if road.length is None else road.length
         return Ground.kerb(start, road.height, radius, length, road.side), None

@@ -46,7 +46,7 @@ MAX_STEPS: Final = 100
 """Steps at most that one call takes; a longer gap is passed in as many."""
 
 # places in the block of the table under the vehicle
-PLACE, POSE, POINT, TURN, SPEED, OFFSET, TIME, STEP, MOVED = 0, 3, 9, 12, 21, 27, 30, 31, 32
+POSITION_ON_TABLE, POSE, POINT, TURN, SPEED, OFFSET, TIME, STEP, MOVED = 0, 3, 9, 12, 21, 27, 30, 31, 32
 """d; last pose; last r; last R; last v and ω; z₀, roll and pitch at the start; s since then; h; 1 after the
 first step."""
 TABLE_SIZE: Final = 33
@@ -64,9 +64,9 @@ def _put_plane(table: FloatArray, pose: FloatArray, point: FloatArray, turn: Flo
     (turn[0, 0], turn[0, 1], turn[0, 2], turn[1, 0], turn[1, 1]) = (r[0], r[1], r[2], r[3], r[4])
     (turn[1, 2], turn[2, 0], turn[2, 1], turn[2, 2]) = (r[5], r[6], r[7], r[8])
     for n in range(3):
-        point[n] = pose[n] - table[PLACE + n]
+        point[n] = pose[n] - table[POSITION_ON_TABLE + n]
         for k in range(3):
-            point[n] += turn[n, k] * table[PLACE + k]
+            point[n] += turn[n, k] * table[POSITION_ON_TABLE + k]
     point[2] -= table[OFFSET]
 
 
@@ -109,9 +109,9 @@ def at_centre(table: FloatArray, wrench: FloatArray, out: FloatArray) -> None:
     turn = table[TURN : TURN + 9].reshape((3, 3))
     cx, cy, cz = table[POINT], table[POINT + 1], table[POINT + 2]
     for k in range(3):
-        cx -= turn[0, k] * table[PLACE + k]
-        cy -= turn[1, k] * table[PLACE + k]
-        cz -= turn[2, k] * table[PLACE + k]
+        cx -= turn[0, k] * table[POSITION_ON_TABLE + k]
+        cy -= turn[1, k] * table[POSITION_ON_TABLE + k]
+        cz -= turn[2, k] * table[POSITION_ON_TABLE + k]
     mx = wrench[3] - (cy * wrench[2] - cz * wrench[1])
     my = wrench[4] - (cz * wrench[0] - cx * wrench[2])
     mz = wrench[5] - (cx * wrench[1] - cy * wrench[0])
@@ -197,7 +197,7 @@ class VehicleOnTable:
         self._report = np.zeros(REPORT_SIZE)
         self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
-        self._table[PLACE : PLACE + 3] = position
+        self._table[POSITION_ON_TABLE : POSITION_ON_TABLE + 3] = position
         self._table[STEP] = step
         self._scratch = np.zeros(SCRATCH)
         self._take_step = simulation.bind(

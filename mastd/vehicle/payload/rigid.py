@@ -11,7 +11,7 @@ from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.model.definition import Model
-from mastd.vehicle.payload.load import model_on_table, place_on_table
+from mastd.vehicle.payload.load import model_on_table, position_on_table
 from mastd.vehicle.state.motion import State, design_state
 
 
@@ -23,7 +23,7 @@ def as_one_body(payload: VehiclePayload, table: TableSettings) -> Carried:
     """
     model = model_on_table(payload, table)
     settled = settle(System(model), design_state(model)).state
-    return one_body(model, settled, place_on_table(payload, table, model))
+    return one_body(model, settled, position_on_table(payload, table, model))
 
 
 def one_body(model: Model, state: State, mount_position: tuple[float, float, float]) -> Carried:

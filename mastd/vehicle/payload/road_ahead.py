@@ -25,7 +25,7 @@ def front(model: Model) -> float:
     return max(float(wheel.centre[0]) for wheel in model.wheels)
 
 
-def smallest_radius(model: Model) -> float:
+def min_radius(model: Model) -> float:
     """Return the radius of the smallest wheel, m."""
     return min(float(wheel.tyre.free_radius) for wheel in model.wheels)
 
@@ -44,7 +44,7 @@ def measured_road(model: Model, path: Path) -> Ground:
 
     Raises FormatError for a file that holds none.
     """
-    radius = smallest_radius(model)
+    radius = min_radius(model)
     ground = Ground.profile(path, _track_width(model), start=_start(model), fade=FADE, radius=radius)
     return ground.with_run_up(_behind(model))
 

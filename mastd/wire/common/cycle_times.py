@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.ring.times import LATE_SHARE, spread
+from mastd.ring.times import LATE_RATIO, spread
 
 _NAMES = ("late", "missed", "compute")
 
@@ -54,7 +54,7 @@ class CycleTimes:
                 "window_s": len(rows) * self._period,
                 "compute_s": _spread(rows[:, 1]),
                 "late_s": _spread(late),
-                "late": int(np.count_nonzero(late > LATE_SHARE * self._period)),
+                "late": int(np.count_nonzero(late > LATE_RATIO * self._period)),
             }
         return self._summary
 

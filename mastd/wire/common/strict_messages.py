@@ -18,15 +18,15 @@ from mastd.errors import ProtocolError, printable
 
 MAX_NUMBER = (1 << 63) - 1
 MAX_REASON_LENGTH = 300
-_LARGEST = sys.float_info.max
+_MAX_VALUE = sys.float_info.max
 
 Count = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
-Finite = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
+Finite = Annotated[float, Meta(ge=-_MAX_VALUE, le=_MAX_VALUE)]
 Message = TypeVar("Message")
 
 pack = msgspec.msgpack.Encoder().encode
 """Return a message as bytes."""
-_PLACE = re.compile(r"(?P<what>.*) - at `\$(\[\.\.\.\])?\.?(?P<key>.*)`", re.DOTALL)
+_LOCATION = re.compile(r"(?P<what>.*) - at `\$(\[\.\.\.\])?\.?(?P<key>.*)`", re.DOTALL)
 _ENTRY = re.compile(r"^\[(\d+)\]")
 _WORDS = (
     ("object missing required field", "missing entry"),
@@ -68,7 +68,7 @@ def explain(error: Exception, where: str = "") -> str:
     text = str(error)
     if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
         return f"not a MessagePack message: {text.removeprefix('MessagePack data is malformed: ')}"
-    match = _PLACE.fullmatch(text)
+    match = _LOCATION.fullmatch(text)
     what, key = (match["what"], match["key"]) if match else (text, "")
     if isinstance(error, msgspec.ValidationError):
         what = f"{what[:1].lower()}{what[1:]}".replace("`", "")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mastd.ring.ends import RingPlace
+from mastd.ring.ends import RingLocation
 from mastd.wire.common.address import operators_address
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators.terms import FaultWords, HandlerTerms, PreviousRun, Words
@@ -47,7 +47,7 @@ class GatewayConfig:
     slots: int = 2
     slot: int = -1
     description: Mapping[str, Any] = field(default_factory=dict)
-    ring: RingPlace | None = None
+    ring: RingLocation | None = None
     checker: tuple[str, ...] = ()
     previous: PreviousRun = field(default_factory=PreviousRun)
     rigs: tuple[tuple[str, str], ...] = ()

@@ -33,7 +33,7 @@ MAX_ANSWER = 1 << 17
 """Bytes of the longest message of a gateway: a description names every channel and every fault."""
 MAX_NAME_LENGTH = 200
 MAX_PATH_LENGTH = 4096
-MAX_SHARE = 100.0
+MAX_RATIO = 100.0
 """Largest master gain that can be asked for; how much is allowed is for the loop to say."""
 MIN_GEAR, MAX_GEAR = -9, 100
 """Gears that can be asked for, 100 leaves the choice to the car; which ones there are the vehicle knows."""
@@ -88,7 +88,7 @@ class Load(Struct, frozen=True, forbid_unknown_fields=True):
 class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments of ``level``: the master gain, 1 is the profile as written."""
 
-    share: Annotated[float, Meta(ge=0.0, le=MAX_SHARE)]
+    share: Annotated[float, Meta(ge=0.0, le=MAX_RATIO)]
 
 
 class Jog(Struct, frozen=True, forbid_unknown_fields=True):

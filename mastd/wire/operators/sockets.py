@@ -75,7 +75,7 @@ class OperatorSockets:
         self._publishers: dict[int, _Socket] = {}
         self._tellers: dict[int, _Socket] = {}
         self._subscriptions: dict[int, int] = {}
-        self._place = ""
+        self._endpoint = ""
         self._outlets: dict[int, str] = {}
         """Addresses of the network's status and telemetry, by the kind of socket."""
         self._snapshots = {LOCAL: snapshots}
@@ -96,8 +96,8 @@ class OperatorSockets:
         assert keys is not None
         self._authentication = Authentication(self._network, self._poller, keys, self._counters, self._report)
         router = self._routers[NETWORK] = self._router(checked, self._authentication)
-        self._place = router.getsockopt_string(zmq.LAST_ENDPOINT)
-        host, _, port = self._place.rpartition(":")
+        self._endpoint = router.getsockopt_string(zmq.LAST_ENDPOINT)
+        host, _, port = self._endpoint.rpartition(":")
         self._outlets[zmq.PUB] = f"{host}:{int(port) + 1}"
         self._snapshots[NETWORK] = f"tcp://*:{int(port) + 1}"
         if self._telemetry:
@@ -144,7 +144,7 @@ class OperatorSockets:
                     break
                 identity = None
                 if kind == NETWORK and self._authentication is not None:
-                    identity = self._authentication.identity(parts[-1], self._place)
+                    identity = self._authentication.identity(parts[-1], self._endpoint)
                     if identity is None:
                         continue
                 yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], identity

@@ -56,16 +56,16 @@ class DirectLink:
         self._applied = -1
         self._sample_sequence = -1
         self._step = 0
-        self._fresh = True  # sample 0, or the answer to the last command, has not been taken yet
+        self._renewed = True  # sample 0, or the answer to the last command, has not been taken yet
         self._start_ns = time.monotonic_ns()
 
     def newest(self, sample: Sample, timeout_ns: int) -> int:
         """Fill ``sample`` with the newest one; see ``PlantLink.newest``."""
         if not self._lockstep:
             self._follow_clock(timeout_ns)
-        if not self._fresh or self._plant.silent:
+        if not self._renewed or self._plant.silent:
             return 0
-        self._fresh = False
+        self._renewed = False
         self._sample_sequence += 1
         self._plant.read(sample)
         sample.sequence = self._sample_sequence
@@ -99,7 +99,7 @@ class DirectLink:
         """Bring the plant to the present; wait up to ``timeout_ns`` for its next period if need be."""
         now = time.monotonic_ns()
         periods = (now - self._start_ns) // self._period_ns - self._step
-        if periods <= 0 and not self._fresh:
+        if periods <= 0 and not self._renewed:
             wait_ns = self._start_ns + (self._step + 1) * self._period_ns - now
             if wait_ns > timeout_ns:
                 time.sleep(max(timeout_ns, 0) / 1e9)
@@ -116,6 +116,6 @@ class DirectLink:
     def _advance(self, command: Command | None, periods: int) -> None:
         self._plant.advance(command, periods * self._period_ns)
         self._step += periods
-        self._fresh = True
+        self._renewed = True
         if command is not None:
             self._applied = command.sequence

@@ -25,11 +25,11 @@ from mastd.wire.plant.messages import Command, Sample, decode_sample
 
 __all__ = [
     "LOST_PLANT_NS",
+    "AddressInUseError",
     "LinkCounters",
     "LinkTerms",
     "Mode",
     "NoPlantError",
-    "PlaceTakenError",
     "PlantHello",
     "PlantLink",
     "SocketLink",
@@ -49,7 +49,7 @@ class NoPlantError(ProtocolError):
     """No plant answers: it may come yet."""
 
 
-class PlaceTakenError(ProtocolError):
+class AddressInUseError(ProtocolError):
     """The plant serves another daemon, which may leave it yet."""
 
 
@@ -287,7 +287,7 @@ def connect(
 
     ``waiting`` is called every 50 ms until the plant answers; what it raises ends the attempt.
     Raises UsageError for an address that is not allowed, ProtocolError if the plant refuses (both values):
-    PlaceTakenError if it names the daemon that has the place, NoPlantError if none answers within
+    AddressInUseError if it names the daemon that has the place, NoPlantError if none answers within
     ``timeout_ns``.
     """
     address = check_address(address, allow_remote)
@@ -332,7 +332,7 @@ def _greet(
             message = session.unpack_map(socket.recv(zmq.NOBLOCK))
             if message["kind"] == "refused":
                 refusal = session.read_refusal(message)
-                kind = PlaceTakenError if refusal.holder else ProtocolError
+                kind = AddressInUseError if refusal.holder else ProtocolError
                 raise kind(f"the plant at {address} refuses: {refusal.text}")
             if message["kind"] == "welcome":
                 welcome = session.read_welcome(message)

@@ -50,7 +50,7 @@ class RigSockets:
         self._file: SocketFile | None = None
         self._routers: dict[int, _Socket] = {}
         self._authentication: Authentication | None = None
-        self._place = ""
+        self._endpoint = ""
         self._descriptor = -1
         try:
             self._file = SocketFile.of(config.address, os.getppid(), "rigs")
@@ -91,7 +91,7 @@ class RigSockets:
                 parts = self._routers[NETWORK].recv_multipart(zmq.NOBLOCK, copy=False)
             except zmq.Again:
                 break
-            identity = self._authentication.identity(parts[-1], self._place)
+            identity = self._authentication.identity(parts[-1], self._endpoint)
             if identity is not None:
                 owner = "" if commands(identity.role) else identity.name
                 yield (NETWORK, parts[0].bytes), [part.bytes for part in parts[1:]], owner, identity.role
@@ -117,7 +117,7 @@ class RigSockets:
         assert ring is not None, "check_network refuses an address without keys"
         self._authentication = Authentication(self._network, self._poller, ring, self._counters, self._report)
         self._routers[NETWORK] = self._router(self._network, checked, self._authentication)
-        self._place = checked
+        self._endpoint = checked
 
     def _router(
         self, context: zmq.Context[_Socket], address: str, authentication: Authentication | None = None

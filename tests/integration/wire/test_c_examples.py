@@ -22,7 +22,7 @@ import zmq
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.plant.hello import LinkTerms, Mode
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
-from mastd.wire.plant.socket_link import PlaceTakenError, connect
+from mastd.wire.plant.socket_link import AddressInUseError, connect
 from tests.support.lab import PATIENCE, ROOT, Lab
 from tests.support.wire.operators import wait_for
 
@@ -237,7 +237,7 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
             return bool(stranger.socket.poll(100)) and "place is taken" in stranger.answer()["reasons"][0]
 
         wait_for(seated, "the daemon has the place", 60)
-        with pytest.raises(PlaceTakenError, match=rf"the place is taken by mastd \(pid {runs[0].pid} on "):
+        with pytest.raises(AddressInUseError, match=rf"the place is taken by mastd \(pid {runs[0].pid} on "):
             connect(free.address, terms("free-run"))
         ended = [run.communicate(timeout=PATIENCE) for run in runs]
     finally:
@@ -272,7 +272,7 @@ def test_a_daemon_that_is_killed_frees_the_place(start: Start) -> None:
     assert first.stdout is not None
     with first:
         assert first.stdout.readline() == "seated\n"
-        with pytest.raises(PlaceTakenError, match=rf"\(pid {first.pid} on "):
+        with pytest.raises(AddressInUseError, match=rf"\(pid {first.pid} on "):
             connect(bridge.address, terms("lockstep"))
         first.kill()
     begun = time.monotonic()
@@ -280,7 +280,7 @@ def test_a_daemon_that_is_killed_frees_the_place(start: Start) -> None:
     def free() -> bool:
         try:
             connect(bridge.address, terms("lockstep")).close()
-        except PlaceTakenError:
+        except AddressInUseError:
             return False
         return True
 

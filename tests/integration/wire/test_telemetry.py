@@ -13,7 +13,7 @@ import pytest
 import zmq
 
 from mastd.errors import UsageError
-from mastd.ring.ends import RingPlace
+from mastd.ring.ends import RingLocation
 from mastd.wire.access.keys import KeyRing
 from mastd.wire.access.sessions import GatewayCounters
 from mastd.wire.operators.client import ClientKeys, OperatorClient
@@ -32,7 +32,7 @@ class Daemon(operators.Daemon):
 
     def __init__(self, directory: Path, records: bool = True, **changes: Any) -> None:
         self.frames = Frames()
-        ring = RingPlace(self.frames.ring.fd, self.frames.width, CAPACITY) if records else None
+        ring = RingLocation(self.frames.ring.fd, self.frames.width, CAPACITY) if records else None
         super().__init__(directory, description=self.frames.about, ring=ring, **changes)
 
     def end(self) -> None:

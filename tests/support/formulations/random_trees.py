@@ -176,7 +176,7 @@ def _assemble(rng: Generator, links: _Links, rows: list[tuple[int, list[int]]], 
         spin_rate=nothing,
         deflection=empty,
         deflection_rate=empty,
-        wheel_places=np.zeros((0, 2), dtype=np.int64),
+        wheel_indices=np.zeros((0, 2), dtype=np.int64),
         carriers=np.zeros(0, dtype=np.int64),
         drive_rows=np.zeros(0, dtype=np.int64),
     )

@@ -10,7 +10,7 @@ from mastd.errors import SettingsError
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
-from mastd.settings.core.edit_text import Place, amended
+from mastd.settings.core.edit_text import Location, amended
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT
@@ -109,7 +109,7 @@ def test_six_actuators_have_nothing_to_tell() -> None:
 
 def test_a_changed_value_leaves_every_other_character_as_it_is() -> None:
     text = (ROOT / "config" / "table.yaml").read_text(encoding="utf-8")
-    places: dict[Place, str] = {("links", k, "transducer", "offset"): f"{k}.5 mm" for k in (0, 6)}
+    places: dict[Location, str] = {("links", k, "transducer", "offset"): f"{k}.5 mm" for k in (0, 6)}
     changed = amended(text, "table.yaml", places)
     before, after = text.splitlines(), changed.splitlines()
     assert len(before) == len(after)

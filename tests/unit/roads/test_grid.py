@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from mastd.arrays import FloatArray
-from mastd.roads.grid import RoadGrid, grid_parameters, grid_place
+from mastd.roads.grid import RoadGrid, grid_parameters, grid_position
 from mastd.roads.ground import Ground, outside, surface, surface_friction
 
 SPACING = 0.5
@@ -49,7 +49,7 @@ PARAMETERS = {name: grid_parameters(road) for name, road in ROADS.items()}
 @given(u=st.floats(0.5, 99.0), v=st.floats(-3.0, 3.5))
 def test_a_place_on_a_bend_has_its_arc_and_radius(u: float, v: float) -> None:
     x, y = bend(u) * (1.0 - v / RADIUS) + np.array([0.0, v])
-    found = grid_place(PARAMETERS["circle"], x, y)
+    found = grid_position(PARAMETERS["circle"], x, y)
     # Chords of 0.5 m stand for arcs that are 3 µm longer: 0.7 mm in 100 m.
     assert found == pytest.approx((10.0 + u, v), abs=1.5e-3)
     assert outside(PARAMETERS["circle"], x, y) < 1.5e-3
@@ -60,7 +60,7 @@ def test_a_place_on_a_bend_has_its_arc_and_radius(u: float, v: float) -> None:
 def test_a_place_on_a_winding_road_has_its_foot_and_distance(u: float, v: float) -> None:
     heading = 0.5 * math.sin(u / 15.0)
     x, y = spiral(u) + v * np.array([-math.sin(heading), math.cos(heading)])
-    assert grid_place(PARAMETERS["winding"], x, y) == pytest.approx((10.0 + u, v), abs=2e-3)
+    assert grid_position(PARAMETERS["winding"], x, y) == pytest.approx((10.0 + u, v), abs=2e-3)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -83,7 +83,7 @@ def test_slopes_are_the_derivatives_of_the_height(name: str, u: float, v: float)
     k = int(np.clip(u / SPACING, 0, 198))
     tangent = (line[k + 1] - line[k]) / SPACING
     x, y = line[k] + tangent * (u - k * SPACING) + v * np.array([-tangent[1], tangent[0]])
-    found_u, found_v = grid_place(parameters, x, y)
+    found_u, found_v = grid_position(parameters, x, y)
     section = (found_u - 10.0) / SPACING
     if abs(section - round(section)) < 1e-5 or np.abs(ACROSS - found_v).min() < 1e-5:
         return  # on a line of the grid, where it bends
@@ -135,7 +135,7 @@ def test_two_legs_of_a_hairpin_keep_apart() -> None:
 def test_a_road_is_put_where_the_car_is() -> None:
     put = ROADS["straight"].put(5.0, 1.0)
     parameters = grid_parameters(put)
-    assert grid_place(parameters, 15.0, 3.0) == pytest.approx((20.0, 2.0), abs=1e-9)
+    assert grid_position(parameters, 15.0, 3.0) == pytest.approx((20.0, 2.0), abs=1e-9)
     assert surface(parameters, 5.0, 1.0)[0] == pytest.approx(0.0, abs=1e-12)
     level = np.interp(0.0, ACROSS, ROADS["straight"].heights[0])
     assert surface(parameters, 7.0, 3.0)[0] == pytest.approx(ROADS["straight"].heights[4, 4] - level)

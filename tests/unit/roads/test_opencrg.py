@@ -9,7 +9,7 @@ import pytest
 
 from mastd.errors import FormatError
 from mastd.formats.opencrg.file import read_opencrg
-from mastd.roads.grid import grid_place
+from mastd.roads.grid import grid_position
 from mastd.roads.ground import Ground, outside, surface
 from tests.support.formats.opencrg_texts import RANGE, ROAD, SECTIONS, Z, cells, crg, holed
 
@@ -54,7 +54,7 @@ def test_readings_of_a_curved_banked_sloping_road(shared: Path) -> None:
     ground = Ground.crg(shared / "data" / "crg" / "asam_handmade_curved_banked_sloped.crg").ground
     parameters = ground.parameters
     x, y = 10.92183, 1.10131
-    assert grid_place(parameters, x, y) == pytest.approx((11.0, 0.5), abs=1e-5)
+    assert grid_position(parameters, x, y) == pytest.approx((11.0, 0.5), abs=1e-5)
     assert surface(parameters, x, y)[0] == pytest.approx(0.6822222, abs=2e-6)
 
 
@@ -69,7 +69,7 @@ def test_a_curved_road_is_where_the_library_has_it(shared: Path) -> None:
         point = dataset.create_contact_point()
         for u, v in zip(rng.uniform(0.5, 21.5, 300), rng.uniform(-1.2, 1.2, 300), strict=True):
             x, y = point.uv_to_xy(u, v)
-            assert grid_place(parameters, x, y) == pytest.approx((u, v), abs=6.6e-3)
+            assert grid_position(parameters, x, y) == pytest.approx((u, v), abs=6.6e-3)
             assert surface(parameters, x, y)[0] == pytest.approx(point.uv_to_z(u, v), abs=1.5e-3)
 
 

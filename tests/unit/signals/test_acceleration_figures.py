@@ -11,7 +11,7 @@ from mastd.record.acceleration import sines
 from mastd.signals.acceleration_figures import AXES, FIGURES, acceleration_figures
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.point_motion import acceleration_at_point, displacement_at_point
-from mastd.signals.response_spectrum import octave_points, outside_share, response_spectrum
+from mastd.signals.response_spectrum import octave_points, outside_ratio, response_spectrum
 from mastd.signals.transfer_points import transfer_points
 
 RATE = 1000.0
@@ -180,10 +180,10 @@ def test_points_of_a_spectrum_stand_a_twelfth_of_an_octave_apart_or_closer() -> 
     assert len(octave_points((1.0, 4.0))) == 25
     with pytest.raises(ValueError, match="ascend"):
         octave_points((0.0, 4.0))
-    assert outside_share(np.array([1.0, 1.2]), np.array([1.0, 1.0]), 0.1) == 0.5
-    assert outside_share(np.array([1.0, np.nan]), np.array([1.0, 1.0]), 0.1) == 0.5
-    assert outside_share(np.array([1.0, 1.2]), np.array([1.0, 0.0]), 0.1) is None
-    assert outside_share(np.empty(0), np.empty(0), 0.1) is None
+    assert outside_ratio(np.array([1.0, 1.2]), np.array([1.0, 1.0]), 0.1) == 0.5
+    assert outside_ratio(np.array([1.0, np.nan]), np.array([1.0, 1.0]), 0.1) == 0.5
+    assert outside_ratio(np.array([1.0, 1.2]), np.array([1.0, 0.0]), 0.1) is None
+    assert outside_ratio(np.empty(0), np.empty(0), 0.1) is None
 
 
 def test_what_was_drowned_or_too_short_has_no_transfer_points() -> None:

@@ -157,8 +157,8 @@ def test_the_largest_second_and_the_crest_are_found() -> None:
     rate = 500.0
     series = np.full(5000, 0.1)
     series[2250:2500] = 2.0
-    assert comfort.largest_running_rms(series, rate) == pytest.approx(math.sqrt((2.0**2 + 0.1**2) / 2.0))
-    assert comfort.largest_running_rms(series[:499], rate) is None
+    assert comfort.max_running_rms(series, rate) == pytest.approx(math.sqrt((2.0**2 + 0.1**2) / 2.0))
+    assert comfort.max_running_rms(series[:499], rate) is None
     assert comfort.crest_factor(np.array([1.0, -3.0, 1.0, 1.0])) == pytest.approx(3.0 / math.sqrt(3.0))
     assert comfort.crest_factor(np.zeros(4)) is None
     assert comfort.crest_factor(np.zeros(0)) is None
@@ -166,9 +166,9 @@ def test_the_largest_second_and_the_crest_are_found() -> None:
 
 def test_a_running_rms_never_exceeds_the_largest_magnitude() -> None:
     series = np.concatenate((np.full(3000, 1e8), np.full(3000, 1e-4)))
-    found = comfort.largest_running_rms(series[3000:], 500.0)
+    found = comfort.max_running_rms(series[3000:], 500.0)
     assert found == pytest.approx(1e-4)
-    assert comfort.largest_running_rms(series, 500.0) == pytest.approx(1e8)
+    assert comfort.max_running_rms(series, 500.0) == pytest.approx(1e8)
 
 
 def test_the_total_value_weighs_the_axes_by_what_is_assessed() -> None:

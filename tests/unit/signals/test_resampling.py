@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
-from mastd.signals.resampling import PASS_SHARE, new_count, resample
+from mastd.signals.resampling import PASS_RATIO, new_count, resample
 
 RATES = [
     (1000.0, 200.0),
@@ -30,7 +30,7 @@ def sine(frequency: float, rate: float, count: int) -> FloatArray:
 
 
 @pytest.mark.parametrize(("rate", "new_rate"), RATES)
-@pytest.mark.parametrize("share", [0.02, 0.5, PASS_SHARE])
+@pytest.mark.parametrize("share", [0.02, 0.5, PASS_RATIO])
 def test_a_sine_below_the_lower_nyquist_frequency_is_kept_where_it_was(
     rate: float, new_rate: float, share: float
 ) -> None:

@@ -121,7 +121,7 @@ def seen(time: float, speed: float) -> Seen:
 
 def test_what_cannot_be_had_is_not_summed_up() -> None:
     """A car that may accelerate with 1 m/s² only reaches a speed far away without shooting beyond it."""
-    controller = SpeedController(SpeedGains(most_drive=1.0))
+    controller = SpeedController(SpeedGains(max_drive=1.0))
     speed, fastest = 0.0, 0.0
     for k in range(6000):
         speed += 0.01 * (controller.demand(20.0, 0.0, seen(0.01 * k, speed)) - 0.1)

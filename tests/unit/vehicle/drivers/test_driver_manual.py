@@ -90,7 +90,7 @@ def test_all_racks_go_by_one_share_in_the_ratio_of_rolling_about_one_point() -> 
     assert (places <= limits).all()
     assert np.max(places[-1] / limits) == pytest.approx(0.98, abs=1e-3)
     moved = places[:, 0] > 1e-4
-    shares = np.abs(car.track.drive_shares(len(limits)))
+    shares = np.abs(car.track.drive_ratios(len(limits)))
     assert np.allclose(places[moved, 1] / places[moved, 0], shares[1] / shares[0], rtol=1e-9)
 
 
@@ -126,8 +126,8 @@ def test_whatever_is_heard_racks_and_pedals_move_as_hands_and_feet_do(
     # A cubic between the samples: the trapezoid of rate is exact but for the jerk.
     trapezoid = 0.5 * (rate[1:] + rate[:-1]) - np.diff(acceleration) * STEP / 12.0
     assert np.allclose(np.diff(place) / STEP, trapezoid, rtol=0, atol=1e-9)
-    most_drive = 4.0 * car.mass * np.mean([wheel.tyre.rolling_radius for wheel in car.model.wheels])
-    assert np.abs(np.diff(controls.drive_torque, axis=0)).max() <= most_drive / 4 * STEP / PEDAL_TIME * 1.01
+    max_drive = 4.0 * car.mass * np.mean([wheel.tyre.rolling_radius for wheel in car.model.wheels])
+    assert np.abs(np.diff(controls.drive_torque, axis=0)).max() <= max_drive / 4 * STEP / PEDAL_TIME * 1.01
     assert (controls.brake_torque >= 0.0).all()
 
 

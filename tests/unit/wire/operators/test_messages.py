@@ -196,7 +196,7 @@ def check(data: bytes) -> None:
         assert 0 <= message.sequence <= MAX_NUMBER
         assert type(arguments) is messages.ARGUMENTS.get(message.verb, NoArguments)
         if isinstance(arguments, Level):
-            assert 0.0 <= arguments.share <= messages.MAX_SHARE
+            assert 0.0 <= arguments.share <= messages.MAX_RATIO
         if isinstance(arguments, Jog):
             assert abs(arguments.amount) <= messages.MAX_JOG
             assert arguments.axis is UNSET or arguments.axis in AXES
