@@ -105,7 +105,7 @@ def read(plant: PlantArrays) -> None:
 
 
 @kernel
-def tell_truth(plant: PlantArrays, neutral: FloatArray) -> None:
+def report_truth(plant: PlantArrays, neutral: FloatArray) -> None:
     """Write the true pose, Euler rates and accelerations of C and the true forces into part ``truth``.
 
     Pose (6) against ``neutral`` (position of C in B), Euler rates (6), accelerations in B with second

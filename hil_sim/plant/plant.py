@@ -26,7 +26,7 @@ from hil_sim.plant.block import (
     SUPPLY,
     SUPPLY_STATE,
 )
-from hil_sim.plant.integration import advance, read, tell_truth
+from hil_sim.plant.integration import advance, read, report_truth
 from hil_sim.plant.truth import PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
@@ -96,7 +96,7 @@ class Plant:
         self._calibrated = bool(np.any(self._scales != 1.0) or np.any(self._offsets != 0.0))
         self._advance = entry(advance, (self._block, 0, -1, 0))
         self._read = entry(read, (self._block,))
-        self._tell_truth = entry(tell_truth, (self._block, self._neutral))
+        self._report_truth = entry(report_truth, (self._block, self._neutral))
         self._settle()
 
     @property
@@ -184,13 +184,13 @@ class Plant:
         """True force of each actuator on the table (n), with friction and end stops; pushing is positive."""
         return self._truth()[18:].copy()
 
-    def tell_truth(self, truth: FloatArray) -> None:
+    def report_truth(self, truth: FloatArray) -> None:
         """Write true pose, rates, accelerations (6 each) and forces (n) into ``truth`` (18 + n)."""
         truth[:] = self._truth()
 
     def _truth(self) -> FloatArray:
         if self._steps != self._truth_step:
-            self._tell_truth(self._block, self._neutral)
+            self._report_truth(self._block, self._neutral)
             self._truth_step = self._steps
         return self._block.truth
 

@@ -28,27 +28,27 @@ class EndOfLife:
     """Knows when the process should end: told by SIGTERM or SIGINT, or its parent is gone."""
 
     def __init__(self, parent_pid: int | None) -> None:
-        self._told = False
+        self._stop_requested = False
         self._parent: select.poll | None = None
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._tell)
+            signal.signal(number, self._request_stop)
         if parent_pid is not None:
             try:
                 descriptor = os.pidfd_open(parent_pid)
             except ProcessLookupError:
-                self._told = True
+                self._stop_requested = True
                 return
             self._parent = select.poll()
             self._parent.register(descriptor, select.POLLIN)
 
     def reached(self) -> bool:
         """Tell whether to end now."""
-        if not self._told and self._parent is not None and self._parent.poll(0):
-            self._told = True
-        return self._told
+        if not self._stop_requested and self._parent is not None and self._parent.poll(0):
+            self._stop_requested = True
+        return self._stop_requested
 
-    def _tell(self, number: int, frame: FrameType | None) -> None:
-        self._told = True
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
+        self._stop_requested = True
 
 
 class PlantServer:

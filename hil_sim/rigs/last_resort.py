@@ -29,7 +29,7 @@ class LastResort:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> LastResort:
-        self._told, self._write = os.pipe()
+        self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
         signal.signal(signal.SIGTERM, _leave)
@@ -44,11 +44,11 @@ class LastResort:
             signal.signal(number, handler)
         os.close(self._write)
         self._thread.join()
-        os.close(self._told)
+        os.close(self._read)
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _watch(self) -> None:
-        if not os.read(self._told, 1) or self._over.wait(GRACE):
+        if not os.read(self._read, 1) or self._over.wait(GRACE):
             return
         shutil.rmtree(self._directory, ignore_errors=True)
         with contextlib.suppress(OSError):

@@ -134,7 +134,7 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
     for number, seconds in episodes:
         episode = Episode(options, table, daemon, number, tally)
         try:
-            violation = episode.run(seconds, partial(_tell, progress, done, total, tally))
+            violation = episode.run(seconds, partial(_report, progress, done, total, tally))
             done += episode.world.now_ns * 1e-9
             digest.update(episode.history.digest.encode())
             gc.collect()  # what an episode leaves in reference cycles is no growth
@@ -278,7 +278,7 @@ def _growth(tally: Tally, episode: Episode) -> Violation | None:
     return Violation("MEMORY", episode.world.cycle.cycles, episode.world.now_ns * 1e-9, detail)
 
 
-def _tell(progress: Progress | None, before: float, total: float, tally: Tally, seconds: float) -> None:
+def _report(progress: Progress | None, before: float, total: float, tally: Tally, seconds: float) -> None:
     if progress is not None:
         progress(before + seconds, total, tally)
 

@@ -118,7 +118,7 @@ class World:
             self.skipped, trouble.skipped = trouble.skipped, 0
             plant.advance(None, self.skipped * period)
             self.now_ns += self.skipped * period
-        plant.tell_truth(self.truth)
+        plant.report_truth(self.truth)
         samples = self._sample(trouble)
         self.now_ns += period
         late_ns = 0

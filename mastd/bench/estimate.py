@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.bench.kinematics.bench import RUNS, take_turns
+from mastd.bench.kinematics.bench import RUNS, interleave
 from mastd.bench.registry import Figure, bench, figure
 from mastd.control.estimation.layout import MotionModel, MotionState
 from mastd.control.estimation.motion_estimate import MotionEstimator, estimate_motion
@@ -53,5 +53,5 @@ def estimate() -> dict[str, Figure]:
     readings += table.gravity * np.array([sensor.direction[2] for sensor in sensors])
     motion = MotionEstimator(table.sensors, table.gravity, daemon.estimator, gain, daemon.period_ns * 1e-9)
     call = partial(sweep, poses, readings, motion.model, motion.state)
-    times = take_turns({"estimate": call}, RUNS)
+    times = interleave({"estimate": call}, RUNS)
     return {"estimate.us": figure(times["estimate"] / CYCLES * 1e6, "us")}

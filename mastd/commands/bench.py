@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         long = [f"{name}  (slow, runs only when named)" for name in long_names()]
         print("\n".join([*names(), *long]))
         return 0
-    scope = Scope(seeds_of(arguments.seeds), Path(arguments.out), _tell)
+    scope = Scope(seeds_of(arguments.seeds), Path(arguments.out), _report)
     if sys.stderr.isatty():
         print("measuring; other load on this machine affects the figures", file=sys.stderr)
     figures = measure(arguments.names, scope)
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(line: str) -> None:
+def _report(line: str) -> None:
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
 

@@ -17,7 +17,7 @@ class Progress:
 
     def __init__(self, words: Callable[[float], str], *, shown: bool, first: str = "") -> None:
         """Tell what is done as ``words`` has it; ``first`` stands there until then."""
-        self._words = words
+        self._text = words
         self._shown = shown
         self._drawn = time.monotonic()
         if shown and first:
@@ -29,7 +29,7 @@ class Progress:
         if not self._shown or now - self._drawn < _REDRAW_S:
             return
         self._drawn = now
-        print(f"{_CLEAR}{self._words(done)}", end="", file=sys.stderr, flush=True)
+        print(f"{_CLEAR}{self._text(done)}", end="", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Progress:
         return self

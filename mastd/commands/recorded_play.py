@@ -67,7 +67,7 @@ def recorded_play(
         return record, play(plan, link, record, live, stop, verdict.scale, operators)
 
 
-def tell_recorder_loss(result: dict[str, object], outcome: RunOutcome) -> None:
+def report_recorder_loss(result: dict[str, object], outcome: RunOutcome) -> None:
     """A run that was not recorded to its end cannot be judged: say so, and what is known."""
     if outcome.recorded is None or outcome.recorded.error is None:
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, rigs_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, tell_recorder_loss
+from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
 from mastd.commands.report import exit_code, summary, write_run_page
 from mastd.errors import UsageError
 
@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     record = read(record_path)
     result = make_result(record)
-    tell_recorder_loss(result, outcome)
+    report_recorder_loss(result, outcome)
     try:
         write_run_page(run_page(record, result), default_page(record_path), result)
     except UsageError as error:  # a full disk must not hide how the run went

@@ -152,13 +152,13 @@ class Browser:
             try:
                 if text is None:
                     raise MessageError("messages are text, this one is binary")
-                self._hear(read_message(text))
+                self._receive(read_message(text))
             except MessageError as error:
                 if self._within_rate(error.number, error.verb):
                     self._say(refused(error.number, error.verb, str(error)))
             await asyncio.sleep(0)  # many messages in one packet do not keep other browsers waiting
 
-    def _hear(self, message: Ping | Choice | Order) -> None:
+    def _receive(self, message: Ping | Choice | Order) -> None:
         if isinstance(message, Order) and message.verb in STOPPING:
             self._stops[message.verb].put(message)
             return

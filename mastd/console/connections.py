@@ -23,9 +23,9 @@ class Visitor(H11Protocol):
         if len(self.connections) > MAX_CONNECTIONS:
             self.transport.abort()
         else:
-            self.loop.call_later(FIRST_REQUEST_S, self._look)
+            self.loop.call_later(FIRST_REQUEST_S, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self.cycle is None and self in self.connections:
             self.transport.close()
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mastd.arrays import IntArray
 
-MAX_WORDS = 128
+MAX_TEXTS = 128
 MAX_TRACES = 50
 """Trace messages that wait, two seconds of them."""
 _HEADER = struct.Struct("<IId")
@@ -57,7 +57,7 @@ class Outbox:
     """The messages to one browser, in the event loop's thread."""
 
     def __init__(self) -> None:
-        self._words: deque[str] = deque()
+        self._texts: deque[str] = deque()
         self._status = ""
         self._traces: deque[Traces] = deque(maxlen=MAX_TRACES)
         self._writer = TraceWriter(0.0)
@@ -66,9 +66,9 @@ class Outbox:
 
     def say(self, text: str) -> bool:
         """Put in a message that must not be lost; return False if the box is full."""
-        if len(self._words) >= MAX_WORDS:
+        if len(self._texts) >= MAX_TEXTS:
             return False
-        self._words.append(text)
+        self._texts.append(text)
         self._ready.set()
         return True
 
@@ -91,8 +91,8 @@ class Outbox:
     async def take(self) -> str | bytes:
         """Wait for the next message and return it: words first, then status and traces by turns."""
         while True:
-            if self._words:
-                return self._words.popleft()
+            if self._texts:
+                return self._texts.popleft()
             if self._traces and (self._trace_next or not self._status):
                 self._trace_next = False
                 return self._writer.pack(self._traces.popleft())

@@ -20,10 +20,10 @@ GAP_NS = 20_000
 _REST_S = 0.05
 """Pause after each slice that never sleeps: the system stops a real-time thread that takes more than 95 % of
 the time (``sched_rt_runtime_us``)."""
-Tell = Callable[[float], None]
+Report = Callable[[float], None]
 
 
-def wake_ups(scheduling: str, rate_hz: float, seconds: float, report: Tell) -> WakeUps:
+def wake_ups(scheduling: str, rate_hz: float, seconds: float, report: Report) -> WakeUps:
     """Return how late the calling thread wakes at a rate.
 
     ``report`` hears now and then for how many seconds it has measured.
@@ -46,7 +46,7 @@ def wake_ups(scheduling: str, rate_hz: float, seconds: float, report: Tell) -> W
     return WakeUps(scheduling, rate_hz, np.array(late, dtype=np.float64) * 1e-9)
 
 
-def stalls(real_time: bool, seconds: float, report: Tell) -> Stalls:
+def stalls(real_time: bool, seconds: float, report: Report) -> Stalls:
     """Return the gaps of the calling thread while it does nothing but look at the clock."""
     machine: list[float] = []
     preempted: list[float] = []

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mastd.panel.keys import CONFIRM, CONFIRM_S
-from mastd.panel.reading import Told, text
+from mastd.panel.reading import Document, text
 from mastd.panel.view import Message, View
 
 LOST_S: Final = 3.0
@@ -17,7 +17,7 @@ LOST_S: Final = 3.0
 _MAX_MESSAGES: Final = 50
 
 
-class Board:
+class PanelStatus:
     """Written by watcher, senders and keyboard, read by the drawing thread; every call is short."""
 
     def __init__(self, me: str, observer: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -28,17 +28,17 @@ class Board:
         self._lock = threading.Lock()
         self._me = me
         self._observer = observer
-        self._status: Told = {}
-        self._description: Told = {}
+        self._status: Document = {}
+        self._description: Document = {}
         self._arrived = self._clock()
         self._lost = ""
         self._messages: deque[Message] = deque(maxlen=_MAX_MESSAGES)
-        self._told = 0
+        self._count = 0
         self._verb = ""
         self._asked = 0.0
         self._help = False
 
-    def show(self, status: Told) -> None:
+    def show(self, status: Document) -> None:
         """Take a new status."""
         with self._lock:
             before, self._status = self._status, status
@@ -55,7 +55,7 @@ class Board:
         if was_lost or changed[0] != changed[1]:
             self.changed.set()
 
-    def describe(self, description: Told) -> None:
+    def describe(self, description: Document) -> None:
         """Take what the daemon tells of itself."""
         with self._lock:
             self._description = description
@@ -77,20 +77,20 @@ class Board:
         message = Message(time.strftime("%H:%M:%S"), text, good, event)
         with self._lock:
             self._messages.append(message)
-            self._told += 1
+            self._count += 1
         self.changed.set()
 
-    def told_since(self, count: int) -> list[Message]:
+    def messages_since(self, count: int) -> list[Message]:
         """Return the messages after the first ``count`` ever told, as far as they are kept."""
         with self._lock:
-            new = min(self._told - count, len(self._messages))
+            new = min(self._count - count, len(self._messages))
             return list(self._messages)[len(self._messages) - new :]
 
     @property
     def told(self) -> int:
         """How many messages have been told ever."""
         with self._lock:
-            return self._told
+            return self._count
 
     def ask(self, verb: str) -> None:
         """Let a verb wait for its confirmation."""
@@ -106,7 +106,7 @@ class Board:
         self.changed.set()
         return verb if key == CONFIRM and in_time else ""
 
-    def turn_help(self, on: bool) -> None:
+    def show_help(self, on: bool) -> None:
         """Show what the keys do, or the table again."""
         with self._lock:
             self._help = on
@@ -140,7 +140,7 @@ class Board:
             )
 
 
-def _change(before: Told, status: Told) -> str:
+def _change(before: Document, status: Document) -> str:
     was, now = text(before, "state"), text(status, "state")
     cause, loop = text(status, "cause", "text"), text(status, "loop")
     change = f"{was} > {now}" if was != now else now

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mastd.errors import ProtocolError, printable
-from mastd.panel.board import Board
-from mastd.panel.status_text import answer_words
+from mastd.panel.board import PanelStatus
+from mastd.panel.status_text import answer_text
 from mastd.wire.access.verbs import STOPPING
 from mastd.wire.operators.client import OperatorClient
 
@@ -25,11 +25,11 @@ Connect = Callable[[], OperatorClient]
 class Watcher(threading.Thread):
     """Puts every status on the board until ``leave``; ``client`` is the first connection."""
 
-    def __init__(self, client: OperatorClient, connect: Connect, board: Board) -> None:
+    def __init__(self, client: OperatorClient, connect: Connect, board: PanelStatus) -> None:
         super().__init__(name="status", daemon=True)
         self._client: OperatorClient | None = client
         self._connect = connect
-        self._board = board
+        self._status = board
         self._left = threading.Event()
 
     def leave(self) -> None:
@@ -44,7 +44,7 @@ class Watcher(threading.Thread):
                 with client:
                     self._follow(client)
             except Exception as error:  # a thread that has ended would never see the daemon again
-                self._board.lose(printable(str(error), keep=""))
+                self._status.lose(printable(str(error), keep=""))
                 self._left.wait(AGAIN_S)
 
     def _follow(self, client: OperatorClient) -> None:
@@ -52,8 +52,8 @@ class Watcher(threading.Thread):
         for status in client.watch():
             # Before its plant is there a daemon cannot describe it.
             if waiting != (waiting := status.get("loop") == "preparing"):
-                self._board.describe(description_of(client))
-            self._board.show(status)
+                self._status.describe(description_of(client))
+            self._status.show(status)
             # Another process at the same address is another daemon, with perhaps another table.
             if self._left.is_set() or status.get("pid") != client.welcome.pid:
                 return
@@ -69,10 +69,10 @@ def description_of(client: OperatorClient) -> dict[str, Any]:
 class Sender(threading.Thread):
     """Sends one verb at a time and tells the board what became of it."""
 
-    def __init__(self, connect: Connect, board: Board, name: str) -> None:
+    def __init__(self, connect: Connect, board: PanelStatus, name: str) -> None:
         super().__init__(name=name, daemon=True)
         self._connect = connect
-        self._board = board
+        self._status = board
         self._client: OperatorClient | None = None
         self._condition = threading.Condition()
         self._verb = ""
@@ -83,7 +83,7 @@ class Sender(threading.Thread):
         with self._condition:
             waiting = self._verb
             unsent = f"; {verb} is NOT sent" if waiting not in ("", verb) else ""
-            self._board.tell(f"{waiting or verb} is sent and waits for its answer{unsent}", good=not unsent)
+            self._status.tell(f"{waiting or verb} is sent and waits for its answer{unsent}", good=not unsent)
             self._verb = waiting or verb
             self._condition.notify_all()
 
@@ -116,9 +116,9 @@ class Sender(threading.Thread):
             answer = self._client.command(verb)
         except Exception as error:  # whatever it is, the key must work the next time
             what = f"{verb} was NOT CONFIRMED, use the e-stop of the table: " if verb in STOPPING else ""
-            self._board.tell(printable(f"{what}{error}", keep=""), good=False)
+            self._status.tell(printable(f"{what}{error}", keep=""), good=False)
             if self._client is not None:
                 self._client.close()
                 self._client = None
         else:
-            self._board.tell(printable(answer_words(answer), keep=""), answer.accepted)
+            self._status.tell(printable(answer_text(answer), keep=""), answer.accepted)

@@ -10,7 +10,7 @@ from typing import Any
 from mastd.errors import printable
 from mastd.panel.status_text import UNKNOWN
 
-Told = Mapping[str, Any]
+Document = Mapping[str, Any]
 """A status or a description as it came over the wire."""
 Step = str | int
 
@@ -49,7 +49,7 @@ def shown(found: float | None, factor: float, form: str, unit: str = "") -> str:
     return UNKNOWN if found is None else f"{format(found * factor, f'z{form}')} {unit}".rstrip()
 
 
-def time_words(seconds: float | None) -> str:
+def time_text(seconds: float | None) -> str:
     """Return a duration in two figures or so."""
     if seconds is None:
         return "an unknown time"
@@ -92,7 +92,7 @@ class ActuatorReading:
         return 1.0 - abs(self.force) / self.maximum_force
 
 
-def actuators(status: Told, description: Told) -> list[ActuatorReading]:
+def actuators(status: Document, description: Document) -> list[ActuatorReading]:
     """Return all actuators of the table."""
     found = max(len(entries(status, "lengths_m")), len(entries(description, "links")))
     return [

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from mastd.panel.lines import BAD, CARE, LABEL, QUIET, Piece, ends, filled, progress, row, wrapped
-from mastd.panel.reading import Told, entries, number, shown, text, time_words, value
+from mastd.panel.reading import Document, entries, number, shown, text, time_text, value
 from mastd.panel.states import LETTER_ROWS, bar_style, letters, meaning
 from mastd.panel.status_text import STAGES, UNKNOWN, clearing, gear_name
 from mastd.panel.view import STALE_S, Display, View, glyphs
@@ -56,7 +56,7 @@ def age(view: View) -> str:
         return "NOTHING HEARD YET"
     # A gateway that answers shows a loop that stands still as it was.
     seconds = view.age_s + (number(view.status, "silent_s") or 0.0)
-    text = time_words(seconds)
+    text = time_text(seconds)
     return f"NO NEWS FOR {text}" if view.lost or not seconds <= STALE_S else f"as of {text} ago"
 
 
@@ -91,7 +91,7 @@ def _state_notes(view: View) -> list[str]:
         return [f"last known: {before}" if before else "no state was known", meaning(name)]
     if loop == "preparing" or not view.status:
         return ["no state is known yet"]
-    return [f"since {time_words(number(view.status, 'since_s'))}", meaning(name)]
+    return [f"since {time_text(number(view.status, 'since_s'))}", meaning(name)]
 
 
 def _flags(view: View) -> list[str]:
@@ -133,15 +133,15 @@ def forces(view: View, display: Display) -> list[Lines]:
     status = view.status
     stage = number(status, "supply", "stage")
     if stage is None:
-        stage_words = f"stage {UNKNOWN}"
+        stage_text = f"stage {UNKNOWN}"
     else:
         known = 0 <= stage < len(STAGES)
-        stage_words = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
+        stage_text = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
     full = number(view.description, "supply_pressure_pa")
     pressure = shown(number(status, "supply", "pressure_pa"), 1e-5, ".0f", "bar")
     of_full = f" of {full * 1e-5:.0f}" if full else ""
     pieces: list[Piece] = [
-        f"{pressure}{of_full}, {stage_words}",
+        f"{pressure}{of_full}, {stage_text}",
         ("   internal ", QUIET),
         shown(number(status, "internal_force_n"), 1e-3, ".1f", "kN"),
         ("   residual ", QUIET),
@@ -266,7 +266,7 @@ def vehicle(view: View, display: Display) -> list[Lines]:
     return [lines]
 
 
-def _vehicle_pieces(found: Told) -> list[Piece]:
+def _vehicle_pieces(found: Document) -> list[Piece]:
     name = text(found, "name")
     if value(found, "driven") is not True:
         felt = [shown(number(found, "seat", "rms", axis), 1.0, ".2f") for axis in "xyz"]

@@ -15,7 +15,7 @@ from typing import Final
 from rich.text import Text
 
 from mastd.errors import printable
-from mastd.panel.board import Board
+from mastd.panel.board import PanelStatus
 from mastd.panel.connections import Sender, Watcher
 from mastd.panel.keys import BINDINGS, HELP, QUIT, REDRAW, KeyReader, own
 from mastd.panel.lines import BAD, fitted, paragraph
@@ -40,12 +40,12 @@ _BYTES: Final = 1024
 class Drawer(threading.Thread):
     """Draws in a thread of its own: a terminal that takes nothing must not keep keys from being read."""
 
-    def __init__(self, terminal: Terminal, board: Board) -> None:
+    def __init__(self, terminal: Terminal, board: PanelStatus) -> None:
         super().__init__(name="screen", daemon=True)
         self._terminal = terminal
-        self._board = board
+        self._status = board
         self._painter = Painter(terminal.write)
-        self._turn = threading.Lock()
+        self._iterate = threading.Lock()
         self._left = False
         self.gone = False
         """Whether the terminal cannot be written to any more."""
@@ -53,9 +53,9 @@ class Drawer(threading.Thread):
     def run(self) -> None:
         """Draw until ``leave``."""
         while not self._left:
-            self._board.changed.wait(REDRAW_S)
-            self._board.changed.clear()
-            with self._turn:
+            self._status.changed.wait(REDRAW_S)
+            self._status.changed.clear()
+            with self._iterate:
                 if self._left:
                     return
                 try:
@@ -66,7 +66,7 @@ class Drawer(threading.Thread):
             time.sleep(SOONEST_S)
 
     def _draw(self) -> None:
-        view, display = self._board.view(), self._terminal.display()
+        view, display = self._status.view(), self._terminal.display()
         try:
             lines = screen(view, display)
         except Exception as error:  # whatever a daemon sends, keys must work and somebody must see that
@@ -75,19 +75,19 @@ class Drawer(threading.Thread):
 
     def pause(self) -> bool:
         """Draw nothing from now on; return whether the last picture has ended."""
-        return self._turn.acquire(timeout=SOONEST_S * 10)
+        return self._iterate.acquire(timeout=SOONEST_S * 10)
 
     def go_on(self, paused: bool) -> None:
         """Draw again, all of it."""
         self._painter.forget()
         if paused:
-            self._turn.release()
-        self._board.changed.set()
+            self._iterate.release()
+        self._status.changed.set()
 
     def leave(self) -> None:
         """End, in the middle of a picture only if the terminal has stopped taking it."""
         self._left = True
-        self._board.changed.set()
+        self._status.changed.set()
         self.join(SOONEST_S * 10)
 
 
@@ -95,10 +95,10 @@ class Panel:
     """What keys do; ``run`` takes them until somebody leaves."""
 
     def __init__(
-        self, terminal: Terminal, board: Board, connect: partial[OperatorClient], observer: bool
+        self, terminal: Terminal, board: PanelStatus, connect: partial[OperatorClient], observer: bool
     ) -> None:
         self._terminal = terminal
-        self._board = board
+        self._status = board
         self._observer = observer
         self._commands = Sender(connect, board, "commands")
         self._stops = {verb: Sender(connect, board, verb) for verb in sorted(STOPPING)}
@@ -141,9 +141,9 @@ class Panel:
         """Do what a key asks for."""
         binding = BINDINGS.get(key)
         wanted = own(key)
-        verb = self._board.confirmed(key)
-        helped = self._board.helping
-        self._board.turn_help(wanted == HELP and not helped)
+        verb = self._status.confirmed(key)
+        helped = self._status.helping
+        self._status.show_help(wanted == HELP and not helped)
         if wanted == QUIT:
             self._left = True
         elif wanted == REDRAW:
@@ -155,17 +155,17 @@ class Panel:
         elif binding.name in STOPPING:
             self._stops[binding.name].ask(binding.name)
         elif self._observer:
-            self._board.tell(
+            self._status.tell(
                 f"{binding.name} is not available: you are an observer, only s and e work", good=False
             )
         elif binding.confirm_key:
-            self._board.ask(binding.name)
+            self._status.ask(binding.name)
         else:
             self._send(binding.name)
 
     def _send(self, verb: str) -> None:
-        if self._board.lost:
-            self._board.tell(f"{verb} is NOT sent: the connection is lost", good=False)
+        if self._status.lost:
+            self._status.tell(f"{verb} is NOT sent: the connection is lost", good=False)
         else:
             self._commands.ask(verb)
 
@@ -205,7 +205,7 @@ def watch_panel(
     me, observer = first.welcome.operator, granted is None or not commands(granted)
     # The same daemon all the time: where another one answers, somebody would command another table.
     connect = partial(OperatorClient, first.address, me, role, "mastd ctl watch", keys)
-    board = Board(me, observer)
+    board = PanelStatus(me, observer)
     watcher = Watcher(first, connect, board)
     watcher.start()
     with terminal:
@@ -215,7 +215,7 @@ def watch_panel(
     panel.say_goodbye()
     watcher.leave()
     watcher.join(SOONEST_S)
-    texts = [message.text for message in board.told_since(reported) if not message.event]
+    texts = [message.text for message in board.messages_since(reported) if not message.event]
     view = board.view()
     texts.append(f"panel closed, nothing was stopped; the state was {state_name(view)}")
     return (0 if number in (0, signal.SIGINT) else 128 + number), texts

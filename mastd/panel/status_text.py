@@ -71,8 +71,8 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
     profile, level, supply = status["profile"], status["level"], status["supply"]
     vehicle = status["vehicle"]
     if vehicle:
-        lines.append(f"  vehicle      {vehicle_words(vehicle)}")
-    lines += [f"  rig          {rig_words(rig)}" for rig in status.get("rigs", ())]
+        lines.append(f"  vehicle      {vehicle_text(vehicle)}")
+    lines += [f"  rig          {rig_text(rig)}" for rig in status.get("rigs", ())]
     return [
         *lines,
         f"  profile      {_profile(profile)}",
@@ -108,7 +108,7 @@ def line(status: dict[str, Any]) -> str:
     return printable("  ".join(parts), keep="")
 
 
-def answer_words(answer: Answer, became: str = "accepted") -> str:
+def answer_text(answer: Answer, became: str = "accepted") -> str:
     """Return what became of a command; of one that was refused why, and what is needed."""
     if not answer.accepted:
         return f"{answer.reason}{f'; needed: {answer.needed}' if answer.needed else ''}"
@@ -117,7 +117,7 @@ def answer_words(answer: Answer, became: str = "accepted") -> str:
     return f"{answer.verb}: {became}; {answer.state}{cause}{note}"
 
 
-def vehicle_words(vehicle: dict[str, Any]) -> str:
+def vehicle_text(vehicle: dict[str, Any]) -> str:
     """Return what a simulated vehicle does: on the table what its seat feels, driven its speed and lever."""
     if not vehicle["driven"]:
         felt = [_number(vehicle["seat"]["rms"][axis], 1.0, ".2f") for axis in "xyz"]
@@ -127,7 +127,7 @@ def vehicle_words(vehicle: dict[str, Any]) -> str:
     return f"{speed}  lever {UNKNOWN if gear is None else gear_name(round(gear))}{lost}"
 
 
-def rig_words(rig: dict[str, Any]) -> str:
+def rig_text(rig: dict[str, Any]) -> str:
     """Return who a rig, or somebody who drives, is, when it was heard last and how late it answers."""
     delay, trip = rig.get("delay"), rig.get("round_trip_s")
     late = "" if delay is None else f", {delay:.0f} steps late"

@@ -21,8 +21,8 @@ NO_SCREEN: Final = frozenset({"", "dumb", "unknown", "emacs"})
 """Values of TERM at which a cursor cannot be placed."""
 LEAVING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _WATCHED: Final = (*LEAVING, signal.SIGTSTP, signal.SIGCONT)
-_LAST_WORDS_S: Final = 1.0
-_LOOK_AGAIN_S: Final = 0.1
+_LINGER_S: Final = 1.0
+_CHECK_INTERVAL_S: Final = 0.1
 _USUAL_SIZE: Final = (80, 24)
 # Cursor hidden, lines not continued on the next row, pasted text marked as such.
 _ENTER: Final = "\x1b[?25l\x1b[?7l\x1b[?2004h"
@@ -113,7 +113,7 @@ class Terminal:
             try:
                 data = data[os.write(self._unblocked, data) :]
             except BlockingIOError:
-                select.select([], [self._unblocked], [], _LOOK_AGAIN_S)
+                select.select([], [self._unblocked], [], _CHECK_INTERVAL_S)
 
     def take(self) -> None:
         """Take screen and keyboard; again after somebody else had them. Raises OSError if they are gone."""
@@ -138,7 +138,7 @@ class Terminal:
             # Keys for the panel are none for the shell.
             termios.tcflush(self.keyboard, termios.TCIFLUSH)
             termios.tcsetattr(self.keyboard, termios.TCSANOW, self._before)
-            if not select.select([], [self._screen], [], _LAST_WORDS_S)[1]:
+            if not select.select([], [self._screen], [], _LINGER_S)[1]:
                 # A terminal that takes nothing any more must not keep the panel from ending.
                 termios.tcflush(self._screen, termios.TCOFLUSH)
             os.write(self._screen, (_LEAVE + below).encode("ascii"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mastd.panel.reading import Told
+from mastd.panel.reading import Document
 
 STALE_S: Final = 1.0
 """Older than this, what is shown is called old."""
@@ -27,9 +27,9 @@ class Message:
 class View:
     """What is known at one moment; ages and times in s."""
 
-    status: Told = field(default_factory=dict)
+    status: Document = field(default_factory=dict)
     """The newest status, empty before the first."""
-    description: Told = field(default_factory=dict)
+    description: Document = field(default_factory=dict)
     """What the daemon tells of itself, empty where it does not."""
     age_s: float = 0.0
     """Since the newest status has come."""

@@ -42,7 +42,7 @@ LOCKSTEP_WAIT_S = 2.0
 START_TIMEOUT_S = 20.0
 _MINIMUM_CAPACITY, _MAXIMUM_CAPACITY = 1024, 32768
 _MESSAGE_BYTES = 1 << 17
-_READS_PER_LOOK = 8
+_READS_PER_CHECK = 8
 
 
 def recorder_ring(channels: ChannelSet, lockstep: bool = False, spare: int = 0) -> RingProducer:
@@ -105,7 +105,7 @@ class RecorderHandle:
         self._process = process
         self._ring = ring
         self._control = control
-        self._last_word: dict[str, object] | None = None
+        self._last_answer: dict[str, object] | None = None
         self._dropped_before = 0
 
     @classmethod
@@ -239,13 +239,13 @@ class RecorderHandle:
         On the way ``status`` is brought up to date.
         """
         with contextlib.suppress(OSError):
-            for _ in range(_READS_PER_LOOK):
+            for _ in range(_READS_PER_CHECK):
                 data = self._control.recv(_MESSAGE_BYTES)
                 if not data:
                     break
                 self._note(json.loads(data))
         if not self.alive():
-            error = None if self._last_word is None else self._last_word.get("error")
+            error = None if self._last_answer is None else self._last_answer.get("error")
             return f"the recorder's process has ended{f': {error}' if error else ''}"
         if self.status.trouble is not None:
             return self.status.trouble
@@ -276,12 +276,12 @@ class RecorderHandle:
         if isinstance(status, dict):
             self.status = RecorderStatus(**status)
         else:
-            self._last_word = message
+            self._last_answer = message
 
     def _answer(self, timeout: float) -> dict[str, object]:
         """Return the recorder's next message that is no status, or what its silence means."""
         deadline = time.monotonic() + timeout
-        while self._last_word is None:
+        while self._last_answer is None:
             try:
                 self._control.settimeout(max(deadline - time.monotonic(), 1e-3))
                 data = self._control.recv(_MESSAGE_BYTES)
@@ -292,7 +292,7 @@ class RecorderHandle:
             if not data:
                 return {"error": "the recorder's process has died"}
             self._note(json.loads(data))
-        text, self._last_word = self._last_word, None
+        text, self._last_answer = self._last_answer, None
         return text
 
     def _end_process(self, patience: float) -> None:

@@ -26,7 +26,7 @@ from mastd.ring.ends import RingConsumer
 
 MESSAGE_BYTES = 1 << 17
 _BATCH = 1024
-_LOOK_S = 0.01
+_CHECK_INTERVAL_S = 0.01
 _MAX_EVENTS = 4096
 _PATIENCE_S = 5.0
 
@@ -39,17 +39,17 @@ class StatusLine:
         self._files = files
         self._log = log
         self._sent = files.status()
-        self._said = self._sent["trouble"]
+        self._reported = self._sent["trouble"]
 
     def update(self) -> None:
         """Send and log changes."""
         status = self._files.status()
         if status == self._sent:
             return
-        if status["trouble"] != self._said:
-            self._said = status["trouble"]
-            if self._said:
-                self._log.trouble(str(self._said))
+        if status["trouble"] != self._reported:
+            self._reported = status["trouble"]
+            if self._reported:
+                self._log.trouble(str(self._reported))
         with contextlib.suppress(OSError):
             self._control.send(json.dumps({"status": status}).encode())
             self._sent = status
@@ -73,7 +73,7 @@ def record(files: RunFiles, ring: RingConsumer, control: socket.socket, parent: 
 
     while True:
         if not busy and not ended:
-            time.sleep(_LOOK_S)
+            time.sleep(_CHECK_INTERVAL_S)
         ended = _take_events(events, control) or os.getppid() != parent or ended
         frames = ring.take(_BATCH, last=ended)
         for number, data in frames:

@@ -134,13 +134,13 @@ class RunFiles:
             try:
                 self._metadata |= read_metadata(self._directory / str(file))
             except (OSError, ValueError, RecursionError) as error:
-                unread = f"{file}: the run's metadata cannot be read: {_words(error)}"
+                unread = f"{file}: the run's metadata cannot be read: {_error_text(error)}"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             channels = self._channels.extended(more_channels(self._metadata))
             self._run = RunWriter(path, channels, self._metadata, number)
         except (OSError, ValueError) as error:
-            self._run_trouble = f"{path}: cannot record here: {_words(error)}"
+            self._run_trouble = f"{path}: cannot record here: {_error_text(error)}"
             return
         self._run_trouble = unread
 
@@ -167,7 +167,7 @@ class RunFiles:
         except OSError as error:
             if not self._service:
                 raise
-            self._run_trouble = f"{run.path}: the record is truncated: {_words(error)}"
+            self._run_trouble = f"{run.path}: the record is truncated: {_error_text(error)}"
             run.abandon()
             self._forget_run(run)
 
@@ -211,5 +211,5 @@ def more_channels(metadata: Mapping[str, object]) -> list[Channel]:
         raise ValueError(f"{MORE_CHANNELS}: {error}") from error
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

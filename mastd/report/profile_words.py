@@ -13,7 +13,7 @@ from mastd.report.numbers import figure, group, part, plain, quantity
 _DEGREES = 180.0 / math.pi
 
 
-def segment_words(segment: Mapping[str, Any]) -> str:
+def segment_text(segment: Mapping[str, Any]) -> str:
     """Return a segment's command in words."""
     kind = str(segment.get("kind"))
     say = _KINDS.get(kind)
@@ -39,7 +39,7 @@ def segment_duration(segment: Mapping[str, Any]) -> float | None:
         return None
 
 
-def payload_words(payload: Mapping[str, Any]) -> str:
+def payload_text(payload: Mapping[str, Any]) -> str:
     """Return the payload in words."""
     kind = payload.get("kind")
     if kind == "rigid":
@@ -54,7 +54,7 @@ def payload_words(payload: Mapping[str, Any]) -> str:
     return "nothing" if kind in ("none", None) else plain(payload)
 
 
-def driving_words(oils: Mapping[str, Any]) -> str:
+def driving_text(oils: Mapping[str, Any]) -> str:
     """Return the driven vehicle and its driver in words."""
     driver = {key: value for key, value in group(oils, "driver").items() if key != "kind"}
     return (
@@ -65,7 +65,7 @@ def driving_words(oils: Mapping[str, Any]) -> str:
     )
 
 
-def stream_words(stream: Mapping[str, Any]) -> str:
+def stream_text(stream: Mapping[str, Any]) -> str:
     """Return a rig's stream and its limits in words."""
     rig = plain(stream.get("rig"))
     if stream.get("kind") == "seat":

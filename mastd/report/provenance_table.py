@@ -25,13 +25,13 @@ def provenance_facts(run: Run, result: Mapping[str, Any]) -> Facts:
     versions = group(metadata, "versions")
     rows.append(("versions", ", ".join(f"{name} {number}" for name, number in versions.items()) or "–"))
     rows.append(("seeds", plain(metadata.get("seeds"))))
-    rows.append(("plant", plant_words(metadata)))
+    rows.append(("plant", plant_text(metadata)))
     rows.append(("table", plain(part(metadata, "table", "name"))))
     rows.append(("machine", plain(metadata.get("host"))))
     return Facts(tuple(rows))
 
 
-def plant_words(metadata: Mapping[str, object]) -> str:
+def plant_text(metadata: Mapping[str, object]) -> str:
     """Return which plant was driven, and how."""
     plant = group(metadata, "plant")
     if not plant:

@@ -118,7 +118,7 @@ def _played(run: Run) -> tuple[float, slice]:
     return start, slice(first, int(np.searchsorted(run.times, stop + _MARGIN_S, side="right")))
 
 
-def level_words(view: View) -> str:
+def level_text(view: View) -> str:
     """Return the master gain at the start of a run, and its changes during the run."""
     start, later = 1.0, []
     for event in view.run.events:
@@ -139,7 +139,7 @@ def happening_of(event: Mapping[str, object], run: Run, origin: float) -> Happen
     kind = str(event.get("event"))
     tone = {"gap": "gap", "fault": "limit"}.get(kind, "event")
     hint = event.get("hint")
-    return Happening(time, _words(kind, event), tone, str(hint) if hint else "")
+    return Happening(time, _event_text(kind, event), tone, str(hint) if hint else "")
 
 
 def _time(event: Mapping[str, object], run: Run, origin: float) -> float | None:
@@ -149,7 +149,7 @@ def _time(event: Mapping[str, object], run: Run, origin: float) -> float | None:
     return float(np.interp(number, run.numbers, run.times)) - origin
 
 
-def _words(kind: str, event: Mapping[str, object]) -> str:
+def _event_text(kind: str, event: Mapping[str, object]) -> str:
     cause = f": {event['cause']}" if event.get("cause") else ""
     match kind:
         case "state":
@@ -158,7 +158,7 @@ def _words(kind: str, event: Mapping[str, object]) -> str:
             return f"{was}{event.get('to', event.get('state'))}{by}{cause}"
         case "request":
             refused = event.get("refused")
-            return f"asked: {request_words(event)}" + (f", refused: {refused}" if refused else "")
+            return f"asked: {request_text(event)}" + (f", refused: {refused}" if refused else "")
         case "fault":
             action = str(event.get("action", "unknown")).lower().replace("_", " ")
             return f"fault {event.get('name')}{cause}; action: {action}"
@@ -178,7 +178,7 @@ def _words(kind: str, event: Mapping[str, object]) -> str:
 _COUNTERS: Final = ("event", "frame", "cycle", "step")
 
 
-def request_words(event: Mapping[str, object]) -> str:
+def request_text(event: Mapping[str, object]) -> str:
     """Return an operator's request in words."""
     ratio = event.get("share")
     return str(event.get("verb")) + (f" {1e2 * ratio:.4g} %" if isinstance(ratio, int | float) else "")

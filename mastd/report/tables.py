@@ -101,14 +101,14 @@ def acceleration_table(result: Result) -> Table | None:
     for axis in sorted(AXES, key=lambda axis: own[axis].get("nrmse") is None):
         if any(value is not None for value in own[axis].values()):
             name = axis if own[axis].get("nrmse") is not None else f"{axis}, idle"
-            rows.append(cells(name, *acceleration_words(own[axis])))
+            rows.append(cells(name, *acceleration_text(own[axis])))
     if not rows:
         return None
     point = f"acceleration of {result['acceleration_point']}"
     return Table((point, *(title for _, title, _ in ACCELERATION_FIGURES)), tuple(rows), numbers=True)
 
 
-def acceleration_words(figures: Mapping[str, Any]) -> tuple[str, ...]:
+def acceleration_text(figures: Mapping[str, Any]) -> tuple[str, ...]:
     """Return ACCELERATION_FIGURES of one axis in words; a frequency that is a lower bound says so."""
     return tuple(
         ("≥ " if key in LOWER_BOUNDS and is_lower_bound(figures, key) else "")
@@ -117,14 +117,14 @@ def acceleration_words(figures: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def criterion_words(name: str) -> tuple[str, float]:
+def criterion_text(name: str) -> tuple[str, float]:
     """Return the name of a criterion in words, and the factor to the unit that they name."""
     axis, _, kind = name.rpartition(".")
     title, factor = _CRITERIA.get(kind, (kind, 1.0))
     return (f"{axis}: {title}" if axis else title), factor
 
 
-def limit_words(limit: object, factor: float) -> str:
+def limit_text(limit: object, factor: float) -> str:
     """Return the limit of a criterion in words."""
     if isinstance(limit, list | tuple):
         return " … ".join(figure(value, factor) for value in limit)
@@ -135,9 +135,9 @@ def criteria_table(criteria: Sequence[Mapping[str, Any]]) -> Table:
     """Return every criterion with its figure and whether it is met, those that are not first."""
     rows = []
     for criterion in sorted(criteria, key=lambda criterion: bool(criterion["pass"])):
-        text, factor = criterion_words(str(criterion["name"]))
+        text, factor = criterion_text(str(criterion["name"]))
         met = Cell("met", "good") if criterion["pass"] else Cell("NOT MET", "bad")
-        value, limit = figure(criterion["value"], factor), limit_words(criterion["limit"], factor)
+        value, limit = figure(criterion["value"], factor), limit_text(criterion["limit"], factor)
         rows.append((*cells(text, value, limit), met))
     return Table(("criterion", "figure", "allowed", ""), tuple(rows), numbers=True)
 
@@ -189,7 +189,7 @@ def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
             values = [figure(result["axes"][axis][key], factor) for result in results]
             if any(value != NOTHING for value in values):
                 rows.append(cells(f"{axis}: {title}", *values))
-        own = [acceleration_words(group(result, "axes", axis, "acceleration")) for result in results]
+        own = [acceleration_text(group(result, "axes", axis, "acceleration")) for result in results]
         for (_, title, _), *columns in zip(ACCELERATION_FIGURES, *own, strict=True):
             if any(value != NOTHING for value in columns):
                 rows.append(cells(f"{axis}, acceleration: {title}", *columns))
@@ -208,7 +208,7 @@ def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
         rows.append(cells("seat: total value for comfort, m/s²", *totals))
     names = dict.fromkeys(str(criterion["name"]) for result in results for criterion in result["criteria"])
     for name in names:
-        text, factor = criterion_words(name)
+        text, factor = criterion_text(name)
         rows.append((Cell(f"criterion {text}"), *(_met(result, name, factor) for result in results)))
     return tuple(rows)
 
@@ -216,6 +216,6 @@ def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
 def _met(result: Result, name: str, factor: float) -> Cell:
     for criterion in result["criteria"]:
         if criterion["name"] == name:
-            text = limit_words(criterion["limit"], factor)
+            text = limit_text(criterion["limit"], factor)
             return Cell(f"met ({text})", "good") if criterion["pass"] else Cell(f"NOT MET ({text})", "bad")
     return Cell("no command")

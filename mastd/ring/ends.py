@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # the recorder starts quicker without numpy
 PUBLISHED, _TAKEN, _CLOSED, _OFFERED = 0, 8, 16, 17
 HEADER_WORDS = 24
 _WAIT_S = 50e-6
-_LOOKS_PER_LIFE_SIGN = 100
+_CHECKS_PER_LIFE_SIGN = 100
 
 
 class RingLocation(NamedTuple):
@@ -102,7 +102,7 @@ class RingProducer:
         published = self._published
         offered = self.offered
         self.offered = offered + 1
-        if published - words[_TAKEN] >= self.capacity and not self._room():
+        if published - words[_TAKEN] >= self.capacity and not self._space():
             self.dropped += 1
             words[_OFFERED] = offered + 1
             return False
@@ -113,18 +113,18 @@ class RingProducer:
         words[PUBLISHED] = published + 1
         return True
 
-    def _room(self) -> bool:
+    def _space(self) -> bool:
         """Wait for a free slot as long as the mode allows."""
         if not self._wait_s:
             return False
         words = self._words
         deadline = time.monotonic() + self._wait_s
-        looks = 0
+        checks = 0
         while self._published - words[_TAKEN] >= self.capacity:
-            looks += 1
+            checks += 1
             silent = time.monotonic() > deadline
             gone = (
-                looks % _LOOKS_PER_LIFE_SIGN == 0
+                checks % _CHECKS_PER_LIFE_SIGN == 0
                 and self.consumer_alive is not None
                 and not self.consumer_alive()
             )

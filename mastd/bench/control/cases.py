@@ -184,11 +184,11 @@ TABLE_MASS = 35_000.0
 SUPPORTED_RATIO = 0.6
 TROUBLE_AT = 5.0
 """s of the profile at which a sensor fails."""
-_TOLD = (*MOTION, "internal_force_rms_n", "indicated")
+_REPORTED = (*MOTION, "internal_force_rms_n", "indicated")
 
 ROBUST: Mapping[str, Case] = MappingProxyType(
     {
-        name: replace(case, axes=MAIN, figures=_TOLD)
+        name: replace(case, axes=MAIN, figures=_REPORTED)
         for name, case in {
             "undisturbed": Case(profile=_half),
             "payload_heavier": Case(daemon=UNCHECKED, profile=_half, truth=_heavier),

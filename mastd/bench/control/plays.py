@@ -56,7 +56,7 @@ _BEGUN = frozenset({State.RUNNING, State.HOLD, State.STOPPING})
 class ObservedPlant(Protocol):
     """What a simulated plant tells of its true motion beside the link's messages."""
 
-    def tell_truth(self, truth: FloatArray) -> None:
+    def report_truth(self, truth: FloatArray) -> None:
         """Write true pose, Euler rates, accelerations of C (6 each) and forces of the actuators (n)."""
 
 
@@ -242,7 +242,7 @@ class _ObservedLink(DirectLink):
         sent = super().send(command)
         if running:
             row = np.empty(TRUE_MOTION + self._actuators)
-            self._observed.tell_truth(row)
+            self._observed.report_truth(row)
             self.truth.append(row)
         return sent
 

@@ -21,7 +21,7 @@ from mastd.settings.core.starter import starter_directory
 from mastd.wire.plant.provider import find_provider
 
 FILE = "control.jsonl"
-ROOMS = ("settings", "kinematics", "dynamics", "signals", "motion", "control", "safety", "loop", "vehicle")
+FOLDERS = ("settings", "kinematics", "dynamics", "signals", "motion", "control", "safety", "loop", "vehicle")
 """Rooms of this package whose sources change what a play shows; those of the bench and the plant besides."""
 SETTINGS = ("table.yaml", "daemon", "profiles", "vehicles")
 
@@ -52,7 +52,7 @@ def digest() -> str:
     """Return a number of all sources and settings that have a say in the results, in hexadecimal."""
     package = Path(__file__).resolve().parents[2]
     plant = sys.modules[type(find_provider()).__module__.split(".")[0]]
-    found = [path for package_folder in ROOMS for path in (package / package_folder).rglob("*.py")]
+    found = [path for package_folder in FOLDERS for path in (package / package_folder).rglob("*.py")]
     found += (package / "bench").glob("control*.py")
     found += [path for folder in plant.__path__ for path in Path(folder).rglob("*.py")]
     for name in SETTINGS:

@@ -60,7 +60,7 @@ class StreamedMotion:
         self.motion[:] = 0.0
         self.motion[0] = motion[0]
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Nobody drives."""
 
     def reports(self) -> Sequence[object]:

@@ -65,7 +65,7 @@ def seconds(function: Callable[[], object]) -> float:
     return time.thread_time() - begun
 
 
-def take_turns(functions: dict[str, Callable[[], object]], runs: int) -> dict[str, FloatArray]:
+def interleave(functions: dict[str, Callable[[], object]], runs: int) -> dict[str, FloatArray]:
     """Return the times (runs,) of each function in s, after one call each that compiles and warms up."""
     for function in functions.values():
         function()
@@ -81,7 +81,7 @@ def inverse_kinematics() -> dict[str, Figure]:
     """Inverse kinematics of one pose."""
     setting = Setting()
     lengths = np.empty_like(setting.lengths)
-    times = take_turns({"ik": lambda: actuator_lengths_batch(setting.legs, setting.poses, lengths)}, RUNS)
+    times = interleave({"ik": lambda: actuator_lengths_batch(setting.legs, setting.poses, lengths)}, RUNS)
     return {"ik.us": figure(times["ik"] / len(lengths) * 1e6, "us")}
 
 
@@ -108,7 +108,7 @@ def forward_kinematics() -> dict[str, Figure]:
     def library(singular_values: bool) -> Callable[[], object]:
         return lambda: newton_library_rows(setting.legs, singular_values, *given, fitted, jacobian, found)
 
-    times = take_turns(
+    times = interleave(
         {
             "observer_us": lambda: observe_neutral_rows(setting.legs, model, *given, found),
             "observer_warm_us": lambda: observe_rows(setting.legs, model.gain, *given, warm, found),
@@ -117,7 +117,7 @@ def forward_kinematics() -> dict[str, Figure]:
         },
         RUNS,
     )
-    times |= take_turns({"newton_lapack_us": library(False), "newton_svd_us": library(True)}, SLOW_RUNS)
+    times |= interleave({"newton_lapack_us": library(False), "newton_svd_us": library(True)}, SLOW_RUNS)
     figures = {f"fk.{name}": figure(values / len(lengths) * 1e6, "us") for name, values in times.items()}
     observed = figures["fk.observer_us"].median
     newton = min(figures[f"fk.{name}"].median for name in times if name.startswith("newton"))
@@ -160,5 +160,5 @@ def batch() -> dict[str, Figure]:
         np.empty(SCRATCH_SIZE),
         np.empty(LANES, np.int64),
     )
-    times = take_turns({"batch": solve}, RUNS)
+    times = interleave({"batch": solve}, RUNS)
     return {"fk.batch_poses_per_s": figure(rows / times["batch"], "1/s")}

@@ -16,7 +16,7 @@ from mastd.bench.wire.operated import OperatedLoop
 
 TURN = 1_000
 """Cycles of a turn; hostile clients are awake in every other one."""
-TURNS = 24
+PHASES = 24
 SETTLING = 200
 """Cycles at the beginning of a turn that are not counted."""
 
@@ -30,8 +30,8 @@ def flood() -> dict[str, Figure]:
         for client in clients:
             operated.accompany(client)
         compute = operated.cycle.frame.field("compute")
-        notes = operated.play(TURN * TURNS, _note(clients, lambda: float(compute[0])))
-    turns = np.array(notes).reshape(TURNS, TURN)[:, SETTLING:] * 1e6
+        notes = operated.play(TURN * PHASES, _note(clients, lambda: float(compute[0])))
+    turns = np.array(notes).reshape(PHASES, TURN)[:, SETTLING:] * 1e6
     quiet, loud = turns[0::2], turns[1::2]
     added = np.median(loud, axis=1) - np.median(quiet, axis=1)
     return {

@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Final
 
-from mastd.bench.wire.watchers import BESIDE, WATCHING, Board, be_busy
+from mastd.bench.wire.watchers import BESIDE, WATCHING, WorkerStatus, be_busy
 from mastd.wire.rigs.load_generator import connected, deaf, flood, half_open, steady
 
 KINDS: Final = ("steady", "steady", "flood", "deaf", "half-open", "gateway")
@@ -27,7 +27,7 @@ _IDLE_S: Final = 0.02
 
 def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
-    status = Board(len(KINDS), descriptor)
+    status = WorkerStatus(len(KINDS), descriptor)
     parent = os.getppid()
 
     def wanted() -> bool:

@@ -12,7 +12,7 @@ from mastd.bench.registry import Figure, bench, ratio
 from mastd.bench.wire import rig_workers
 from mastd.bench.wire.operated import OperatedLoop
 from mastd.bench.wire.rig_workers import KINDS, NAMES, OF_STEADY
-from mastd.bench.wire.watchers import WATCHING, Board
+from mastd.bench.wire.watchers import WATCHING, WorkerStatus
 from mastd.bench.wire.watching import Notes, names_of
 from mastd.settings.core.starter import find
 
@@ -75,10 +75,10 @@ def _rigs_file(stack: ExitStack) -> Path:
     return file
 
 
-def _workers(operated: OperatedLoop) -> Board:
+def _workers(operated: OperatedLoop) -> WorkerStatus:
     """Start the rigs' processes, which wait for the board's word."""
     assert operated.rigs is not None
-    status = Board(len(KINDS))
+    status = WorkerStatus(len(KINDS))
     for index, kind in enumerate(KINDS):
         operated.accompany(status.start(rig_workers.__name__, kind, index, operated.rigs.address))
     return status

@@ -33,7 +33,7 @@ _IDLE_S = 0.02
 _News = TypeVar("_News")
 
 
-class Board:
+class WorkerStatus:
     """The phase and the shares, in shared memory."""
 
     def __init__(self, count: int, descriptor: int | None = None) -> None:
@@ -62,7 +62,7 @@ class Board:
 
 def main(kind: str, index: int, address: str, descriptor: int) -> None:
     """Do what the board says until the parent is gone."""
-    status = Board(len(KINDS), descriptor)
+    status = WorkerStatus(len(KINDS), descriptor)
     parent = os.getppid()
     while os.getppid() == parent:
         if status.phase == BESIDE:
@@ -74,7 +74,7 @@ def main(kind: str, index: int, address: str, descriptor: int) -> None:
             time.sleep(_IDLE_S)
 
 
-def watch(status: Board, kind: str, index: int, address: str) -> None:
+def watch(status: WorkerStatus, kind: str, index: int, address: str) -> None:
     """Watch as a user's program does, and note how busy that is."""
     with OperatorClient(address, kind, role="observer", name=f"bench {kind}") as client:
         client.describe()
@@ -84,7 +84,7 @@ def watch(status: Board, kind: str, index: int, address: str) -> None:
             use(status, index, client.watch(), json.dumps)
 
 
-def use(status: Board, index: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
+def use(status: WorkerStatus, index: int, stream: Iterable[_News], take: Callable[[_News], object]) -> None:
     """Take what comes in the phase ``WATCHING``."""
     begun = used = 0.0
     for news in stream:
@@ -99,7 +99,7 @@ def use(status: Board, index: int, stream: Iterable[_News], take: Callable[[_New
         status.loads[index] = (time.process_time() - used) / (time.monotonic() - begun)
 
 
-def be_busy(status: Board, index: int, period_s: float) -> None:
+def be_busy(status: WorkerStatus, index: int, period_s: float) -> None:
     """Use the share of a processor that was used for watching."""
     wake = time.monotonic()
     while status.phase == BESIDE:

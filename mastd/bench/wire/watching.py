@@ -13,7 +13,7 @@ from mastd.arrays import BoolArray, FloatArray
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.bench.wire import watchers
 from mastd.bench.wire.operated import OperatedLoop
-from mastd.bench.wire.watchers import BESIDE, KINDS, WATCHING, Board
+from mastd.bench.wire.watchers import BESIDE, KINDS, WATCHING, WorkerStatus
 from mastd.loop.cycle.cycle import Cycle
 from mastd.ring.times import LATE_RATIO
 
@@ -23,7 +23,7 @@ SETTLING = 500
 """Cycles at the beginning of a turn that are not counted: connections are made or given up."""
 WARMING = (BESIDE, WATCHING)
 """Turns in which it is found out how busy it is to watch."""
-TURNS = (WATCHING, BESIDE, BESIDE, WATCHING) * 5
+PHASES = (WATCHING, BESIDE, BESIDE, WATCHING) * 5
 """In an order that a slow drift of the machine does not favour."""
 _NAMES = ("late_cycles", "late_us", "compute_us")
 
@@ -43,7 +43,7 @@ def watching() -> dict[str, Figure]:
     """
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, recorded=True)
-        status = Board(len(KINDS))
+        status = WorkerStatus(len(KINDS))
         for index, kind in enumerate(KINDS):
             operated.accompany(status.start(watchers.__name__, kind, index, operated.gateway.address))
         period = operated.plan.daemon.period_ns * 1e-9
@@ -58,14 +58,14 @@ class Notes:
     ``gateway`` is the process id of the one that they are connected to; ``group`` begins the figures' names.
     """
 
-    def __init__(self, group: str, cycle: Cycle, status: Board, gateway: int, period: float) -> None:
+    def __init__(self, group: str, cycle: Cycle, status: WorkerStatus, gateway: int, period: float) -> None:
         self._group = group
-        self._phases = (*WARMING, *TURNS)
+        self._phases = (*WARMING, *PHASES)
         self.cycles = TURN * len(self._phases)
         self._cycle = cycle
         self._values = cycle.frame.values
         self._late, self._compute = (cycle.frame.index[name] for name in ("late", "compute"))
-        self._board = status
+        self._status = status
         self._gateway = Path(f"/proc/{gateway}/stat")
         self._period = period
         self._missed = cycle.missed
@@ -80,7 +80,7 @@ class Notes:
         """Note the last cycle; called once a cycle."""
         count = self._count
         if count % TURN == 0 and count < self.cycles:
-            self._turn(count // TURN)
+            self._phase_end(count // TURN)
         skipped = self._cycle.missed - self._missed
         self._missed = self._cycle.missed
         self._skipped[count] = skipped
@@ -91,24 +91,24 @@ class Notes:
         self._count = count + 1
         return 0.0
 
-    def _turn(self, turn: int) -> None:
+    def _phase_end(self, turn: int) -> None:
         """Begin the next phase; what the gateway has used in the last one is known now."""
         used = _processor_s(self._gateway)
         fraction = (used - self._used) / (TURN * self._period)
         self._used = used
         if turn and self._phases[turn - 1] == WATCHING:
-            self._board.loads[-1] = max(0.0, fraction - self._beside)
+            self._status.loads[-1] = max(0.0, fraction - self._beside)
         elif turn:
             self._beside = fraction
-        self._board.phase = self._phases[turn]
+        self._status.phase = self._phases[turn]
         if self._phases[turn] == BESIDE and turn >= len(WARMING):
-            self._busy.append(float(self._board.loads.sum()))
+            self._busy.append(float(self._status.loads.sum()))
 
     def figures(self) -> dict[str, Figure]:
         """Return everything by name."""
         turns = self._kept[: self.cycles].reshape(-1, TURN, 2)[len(WARMING) :, SETTLING:]
         skipped = self._skipped[: self.cycles].reshape(-1, TURN)[len(WARMING) :, SETTLING:]
-        watched = np.array(TURNS) == WATCHING
+        watched = np.array(PHASES) == WATCHING
         late = np.mean(turns[:, :, 0] > LATE_RATIO * self._period, axis=1) * 1e3
         figures = self._compared("late_cycles", late, watched, "1/1000")
         for column, name in enumerate(("late_us", "compute_us")):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mastd.wire.operators.client import OperatorClient
     from mastd.wire.operators.messages import Answer
 
-LOOK_S = 0.1
+CHECK_INTERVAL_S = 0.1
 
 
 def reload(
@@ -59,7 +59,7 @@ def _back(
         except UsageError:
             if local and not process_lives(process_id):
                 raise UsageError("reload: the daemon has ended; see its log") from None
-        time.sleep(LOOK_S)  # a socket that is made anew can only be looked for
+        time.sleep(CHECK_INTERVAL_S)  # a socket that is made anew can only be looked for
     raise UsageError(
         f"reload was accepted but the daemon did not restart within {longest_s:g} s; see its log"
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.commands.quantities import quantity
 from mastd.errors import UsageError, printable
-from mastd.panel.status_text import answer_words, line, page
+from mastd.panel.status_text import answer_text, line, page
 from mastd.wire.access.verbs import BY_NAME, STOPPING
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
             return _watch(client, arguments.json)
         if arguments.verb == "reload":
             answer, done = reload(client, lambda: joined(client.address, *who, keys, None), longest_s)
-            _tell(answer, 0, arguments.json)
+            _report(answer, 0, arguments.json)
             return 0 if done else 1
         answer = client.command(arguments.verb, numbers)
         code = 0 if answer.accepted else 1
         if answer.accepted and "wait" in arguments and arguments.wait:
             answer, code = _wait(client, answer, longest_s or _time(arguments.timeout))
-    _tell(answer, code, arguments.json)
+    _report(answer, code, arguments.json)
     return code
 
 
@@ -297,7 +297,7 @@ def _level_reached(snapshot: dict[str, Any]) -> bool:
     return bool(snapshot["level"]["now"] == snapshot["level"]["target"])
 
 
-def _tell(answer: Answer, code: int, as_json: bool) -> None:
+def _report(answer: Answer, code: int, as_json: bool) -> None:
     if as_json:
         document = {
             "verb": answer.verb,
@@ -310,6 +310,6 @@ def _tell(answer: Answer, code: int, as_json: bool) -> None:
         }
         print(json.dumps(document, allow_nan=False))
     elif not answer.accepted:
-        print(printable(answer_words(answer)), file=sys.stderr)
+        print(printable(answer_text(answer)), file=sys.stderr)
     else:
-        print(printable(answer_words(answer, "ended by a fault" if code else "accepted")))
+        print(printable(answer_text(answer, "ended by a fault" if code else "accepted")))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mastd.errors import UsageError, printable
-from mastd.panel.status_text import gear_name, vehicle_words
+from mastd.panel.status_text import gear_name, vehicle_text
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -133,12 +133,12 @@ class DriveLoop:
             next_sent = max(next_sent + self._period, now)
             inputs = self._devices.inputs(now)
             self._client.drive(inputs)
-            self._hear()
+            self._receive()
             if now >= next_drawn:
                 next_drawn = now + REDRAW_S
                 self._terminal.line(line(inputs, self._status))
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         for answer in self._client.heard():
             self._terminal.tell(f"{answer.verb}: {'accepted' if answer.accepted else answer.reason}")
         status = self._client.newest()
@@ -155,7 +155,7 @@ def line(inputs: Inputs, status: dict[str, Any]) -> str:
     vehicle = status.get("vehicle")
     side = "left" if inputs.steering >= 0.0 else "right"
     parts = [
-        vehicle_words(vehicle) if vehicle else "no vehicle is being driven",
+        vehicle_text(vehicle) if vehicle else "no vehicle is being driven",
         str(status.get("state", "")),
         f"{side:5} {abs(inputs.steering):4.0%}",
         f"throttle {inputs.throttle:4.0%}",

@@ -123,14 +123,14 @@ def mapping_of(texts: Sequence[str]) -> PadMapping:
 
 
 class Gamepad:
-    """What is driven with; ``hear`` for each event. The feet are off until pedals are moved."""
+    """What is driven with; ``on_event`` for each event. The feet are off until pedals are moved."""
 
     def __init__(self, mapping: PadMapping) -> None:
         self.gear = DRIVE
         self._mapping = mapping
         self._values = dict.fromkeys(AXES, 0.0)
 
-    def hear(self, event: Event) -> str:
+    def on_event(self, event: Event) -> str:
         """Handle an event; return its action besides driving: stop, or nothing."""
         if event.kind == AXIS:
             for name, axis in self._mapping.axes.items():

@@ -53,7 +53,7 @@ class InputDevices:
             self._press(self._keys.waited(now), now)
         if self._device is not None and self._device.descriptor in ready:
             for event in self._events.feed(self._device.read()):
-                self._do(self._gamepad.hear(event))
+                self._do(self._gamepad.on_event(event))
 
     def _press(self, keys: list[str], now: float) -> None:
         for key in keys:

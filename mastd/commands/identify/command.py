@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, tell_recorder_loss
+from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
 from mastd.commands.report import exit_code, summary
 from mastd.errors import FormatError, UsageError
 
@@ -103,7 +103,7 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
     plan, verdict = _checked(arguments, live)
     record, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     result = make_result(read(record))
-    tell_recorder_loss(result, outcome)
+    report_recorder_loss(result, outcome)
     return result
 
 
@@ -154,7 +154,7 @@ def _payload_of(name: str, plan: Plan) -> object:
     return load(find("profile", name), ProfileSettings, channels=channel_units(plan.table)).payload
 
 
-def _late_words(bridged: float) -> str:
+def _late_text(bridged: float) -> str:
     return (
         f"{bridged:.0%} of the plant's periods passed before their sample was read: the valve delays"
         " are those of a busy machine; run in lockstep, or with real-time rights"
@@ -184,7 +184,7 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
     from mastd.control.identification.findings import find
     from mastd.control.identification.settings import settings_of
     from mastd.report.identified_rows import document_of, rows_of, text_table
-    from mastd.report.provenance_table import plant_words
+    from mastd.report.provenance_table import plant_text
     from mastd.report.write import write_page
     from mastd.settings.table.identified_file import payload_line
 
@@ -195,7 +195,7 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
         play = play_of(record, table)
         found = find(play.measurement, table)
         if play.bridged > MUCH_BRIDGED:
-            found = replace(found, notes=(*found.notes, _late_words(play.bridged)))
+            found = replace(found, notes=(*found.notes, _late_text(play.bridged)))
     except ValueError as error:
         raise UsageError(f"{record.path}: {error}; nothing was identified") from error
     day = time.strftime("%Y-%m-%d %H:%M", made)
@@ -212,7 +212,7 @@ def _find(record: Run, arguments: argparse.Namespace, result: dict[str, Any] | N
     facts = (
         ("record", str(record.path)),
         ("SHA-256 of the record", values.run_sha256),
-        ("plant", plant_words(record.metadata)),
+        ("plant", plant_text(record.metadata)),
         ("periods without a sample, bridged", f"{play.bridged:.2%}"),
         ("payload, nominal", values.nominal_payload),
         ("values", str(files.values)),

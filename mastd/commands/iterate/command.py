@@ -137,14 +137,14 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     directory = next(candidate for candidate in _candidates(stem) if not candidate.exists())
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
     if target is not None:
-        _tell_length(arguments.target, len(target), task.knots)
+        _report_length(arguments.target, len(target), task.knots)
     verdict = check(plan.profile, plan.table)
     if not verdict.ok:
         raise UsageError(f"{path}: refused, the check failed:\n{verdict.text()}")
     return begin(task, _origin(arguments, path)), task, matrix
 
 
-def _tell_length(path: Path, target: int, knots: int) -> None:
+def _report_length(path: Path, target: int, knots: int) -> None:
     """Say that a target is not as long as the motion of the profile, in milliseconds both."""
     if abs(target - knots) > LENGTH_TOLERANCE * knots:
         rest = "is followed by rest" if target < knots else "is cut"

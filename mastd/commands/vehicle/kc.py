@@ -55,7 +55,7 @@ def run_kc(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         model,
         travel=_range(given.get("travel")),
         rack=_range(given.get("rack_travel")),
-        watch=_tell if shown else None,
+        watch=_report if shown else None,
     )
     if shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
@@ -74,7 +74,7 @@ def _range(amount: float | None) -> FloatArray | None:
     return None if amount is None else np.linspace(-amount, amount, POINTS)
 
 
-def _tell(axle: str) -> None:
+def _report(axle: str) -> None:
     print(f"\r\x1b[Kaxle {axle} …", end="", file=sys.stderr, flush=True)
 
 

@@ -64,7 +64,7 @@ _MORE: Final[dict[str, tuple[str, Fraction, str]]] = {
     "um/m": ("1", Fraction("1e-6"), "ratio"),
     "counts": ("counts", Fraction(1), ""),
 }
-_WORDS: Final = {
+_UNIT_TEXTS: Final = {
     "meters": "m",
     "meter": "m",
     "metres": "m",
@@ -156,7 +156,7 @@ def _word(part: str) -> str:
     for word in re.split(r"[\s*.\-]+(?![\d])", _SQUARE.sub(r"\1", part.strip().replace("**", "^"))):
         power = word[-1] if len(word) > 1 and word[-1] in "23" and word[:-1].isalpha() else ""
         stem = word[: len(word) - len(power)].strip("()^")
-        words.append(_WORDS.get(stem.lower(), stem) + power)
+        words.append(_UNIT_TEXTS.get(stem.lower(), stem) + power)
     return " ".join(word for word in words if word)
 
 

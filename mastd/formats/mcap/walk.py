@@ -159,7 +159,7 @@ def _walk_records(file: BinaryIO, size: int, contents: Contents) -> Iterator[Mes
                 record = Metadata.read(ReadDataStream(BytesIO(data)))
                 contents.metadata[record.name] = record.metadata
         except Exception as error:  # mcap, zstd, lz4, struct and text decoding raise unrelated types
-            return _damaged(contents, f"damaged record ({_words(error)})", at, size)
+            return _damaged(contents, f"damaged record ({_error_text(error)})", at, size)
 
 
 def _records(file: BinaryIO, size: int, contents: Contents) -> Iterator[tuple[int, int, bytes]]:
@@ -202,7 +202,7 @@ def _damaged(contents: Contents, why: str, position: int, size: int) -> None:
         contents.lost_bytes = size - position
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return what went wrong in a few words without a line end."""
     return one_line(str(error)) if type(error) is ValueError else type(error).__name__
 

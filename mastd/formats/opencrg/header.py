@@ -127,7 +127,7 @@ class Header:
         stated = self.road.get(key)
         return default if stated is None else stated.value
 
-    def told(self, problem: str) -> None:
+    def add_problem(self, problem: str) -> None:
         """Note a problem; raise FormatError with all of them when there are too many to go on."""
         self.problems.append(problem)
         if len(self.problems) >= _MAX_PROBLEMS:
@@ -187,7 +187,7 @@ def _begin(header: Header, block: str, line: int) -> None:
         header.warn(f"{header.path}:{line}: block ${_some(block)} is unknown: ignored")
     if block == "ROAD_CRG_FILE":
         if header.reference is not None:
-            header.told(f"{header.path}:{line}: a second $ROAD_CRG_FILE, expected one")
+            header.add_problem(f"{header.path}:{line}: a second $ROAD_CRG_FILE, expected one")
         header.reference = "", line
 
 
@@ -211,18 +211,18 @@ def _take_number(header: Header, block: str, line: int, text: str) -> None:
     key, equals, number = (part.strip() for part in text.partition("="))
     location = f"{header.path}:{line}"
     if not equals:
-        header.told(f"{location}: {_some(text)!r} in ${block}, expected KEY = number")
+        header.add_problem(f"{location}: {_some(text)!r} in ${block}, expected KEY = number")
         return
     value = number_of(number)
     if value is None:
-        header.told(f"{location}: {_some(key)}: {_some(number)!r} is not a finite number")
+        header.add_problem(f"{location}: {_some(key)}: {_some(number)!r} is not a finite number")
         return
     numbers = header.blocks[block]
     before = numbers.get(key.lower())
     if key.lower() not in _BLOCKS[block]:
         header.warn(f"{location}: {_some(key)} is unknown in ${block}: ignored")
     elif before is not None and before.value != value:
-        header.told(f"{location}: {key} is {value:g} here and {before.value:g} in line {before.line}")
+        header.add_problem(f"{location}: {key} is {value:g} here and {before.value:g} in line {before.line}")
     else:
         numbers[key.lower()] = Stated(value, header.path, line)
 
@@ -231,10 +231,10 @@ def _take_definition(header: Header, line: int, text: str) -> None:
     kind, location = text[:2].upper(), f"{header.path}:{line}"
     if kind == "#:":
         if header.coding:
-            header.told(f"{location}: a second format {_some(text)!r}")
+            header.add_problem(f"{location}: a second format {_some(text)!r}")
         header.coding = text[2:].strip()[:4].upper()
         if header.coding not in CODINGS:
-            header.told(f"{location}: format {header.coding!r}: expected one of {', '.join(CODINGS)}")
+            header.add_problem(f"{location}: format {header.coding!r}: expected one of {', '.join(CODINGS)}")
     elif kind == "D:":
         _take_channel(header, line, text[2:])
     elif kind == "U:":
@@ -242,7 +242,7 @@ def _take_definition(header: Header, line: int, text: str) -> None:
         if start is not None and increment is not None:
             header.virtual_u = start, increment, line
     else:
-        header.told(f"{location}: {_some(text)!r} in $KD_Definition, expected D:, U: or #:")
+        header.add_problem(f"{location}: {_some(text)!r} in $KD_Definition, expected D:, U: or #:")
 
 
 def _take_channel(header: Header, line: int, text: str) -> None:
@@ -254,22 +254,22 @@ def _take_channel(header: Header, line: int, text: str) -> None:
         due = "m"
         v = None if section[1] is None else number_of(section[1])
         if section[1] is not None and v is None:
-            header.told(f"{location}: {_some(name)}: {_some(section[1])!r} is not a finite number")
+            header.add_problem(f"{location}: {_some(name)}: {_some(section[1])!r} is not a finite number")
         header.columns.append(Column(name, line, "", v, int(section[2]) if section[2] else None))
     elif reference != name and reference in REFERENCE_CHANNELS:
         due = REFERENCE_CHANNELS[reference]
         if any(column.reference == reference for column in header.columns):
-            header.told(f"{location}: a second channel {name!r}")
+            header.add_problem(f"{location}: a second channel {name!r}")
         header.columns.append(Column(name, line, reference))
     else:
         known = ", ".join(REFERENCE_CHANNELS)
-        header.told(
+        header.add_problem(
             f"{location}: channel {_some(name)!r} is unknown, expected long sections by number or v, and "
             f"reference line {known}"
         )
         return
     if unit != due:
-        header.told(f"{location}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
+        header.add_problem(f"{location}: {_some(name)}: unit {_some(unit)!r}, expected {due}")
 
 
 def _some(text: str, maximum: int = 40) -> str:

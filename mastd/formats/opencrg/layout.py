@@ -40,11 +40,13 @@ def layout_of(header: Header) -> Layout:
     path = header.path
     sections = [k for k, column in enumerate(header.columns) if not column.reference]
     if not header.coding:
-        header.told(f"{path}: $KD_Definition: no format #:")
+        header.add_problem(f"{path}: $KD_Definition: no format #:")
     if len(sections) < 2:
-        header.told(f"{path}: $KD_Definition: expected two long sections or more")
+        header.add_problem(f"{path}: $KD_Definition: expected two long sections or more")
     if not header.number("reference_line_increment") >= MIN_SPACING:
-        header.told(f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m (1e-6 m)")
+        header.add_problem(
+            f"{path}: $ROAD_CRG: REFERENCE_LINE_INCREMENT is missing, or not above 0 m (1e-6 m)"
+        )
     header.check()
     start, spacing = header.number("reference_line_start_u", 0.0), header.number("reference_line_increment")
     _check_virtual(header, start, spacing)

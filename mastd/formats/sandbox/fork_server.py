@@ -31,7 +31,7 @@ from mastd.errors import MastdError
 from mastd.formats.core.packages import one_line
 from mastd.formats.sandbox.reader import OUT_OF_MEMORY, Packed, aligned
 
-_MAX_SAID: Final = 10
+_MAX_MESSAGES: Final = 10
 
 
 def main() -> int:
@@ -109,7 +109,7 @@ def _child(request: Mapping[str, Any], memory: int, readers: ModuleType, folder:
             try:
                 packed = getattr(readers, request["function"])(Path(request["path"]))
                 message = {
-                    "document": {**packed.document, "said": messages[:_MAX_SAID]},
+                    "document": {**packed.document, "said": messages[:_MAX_MESSAGES]},
                     "shapes": [list(array.shape) for array in packed.arrays],
                 }
             except MastdError as error:

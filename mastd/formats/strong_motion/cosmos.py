@@ -73,7 +73,7 @@ _LENGTH_RATIO: Final = 0.01
 """By which the stated length may differ from the values' before the step itself is in doubt."""
 _UNKNOWN: Final = -999
 _QUANTITIES: Final = {"m/s2": ("acceleration", 1), "m/s": ("velocity", 2), "m": ("displacement", 3)}
-_WORDS: Final = {"cm/s2": "cm/sec2", "cm/s": "cm/sec", "in/s2": "in/sec2", "in/s": "in/sec"}
+_TEXTS: Final = {"cm/s2": "cm/sec2", "cm/s": "cm/sec", "in/s2": "in/sec2", "in/s": "in/sec"}
 _TITLE: Final = "a COSMOS file"
 
 
@@ -204,7 +204,7 @@ def _channel_text(
     what, quantity = _quantity(channel)
     text = [line_of(notes.get(name, ""), 80) for name in _NOTES]
     text[0] = f"Corrected {what:<15s}(Format v01.20 with 13 text lines)"
-    text[8] = f"Sta Chan{number:3d}: {_words(channel.name):s} (Rcrdr Chan{number:3d})"
+    text[8] = f"Sta Chan{number:3d}: {_title_text(channel.name):s} (Rcrdr Chan{number:3d})"
     if START_TIME in notes and not re.search(r"start time", text[7], re.IGNORECASE):
         zone = "UTC" if _has_zone(notes[START_TIME]) else ""
         text[7] = f"Rcrd start time: {line_of(notes[START_TIME], 40)} {zone}"
@@ -228,7 +228,7 @@ def _channel_text(
             '   1 Comment line(s) follow, each starting with a "|":\n',
             f"| {comments}\n",
             f"{len(values):8d} {what} pts, approx {len(values) * step:.4g} secs, ",
-            f"units={_WORDS.get(unit, unit)}({code:02d}),Format=(3E25.16)\n",
+            f"units={_TEXTS.get(unit, unit)}({code:02d}),Format=(3E25.16)\n",
             rows_of(values, "%25.16E", 3),
             f"/&  ----------  End of data for channel {number:2d}  ----------\n",
         ]
@@ -260,7 +260,7 @@ def _numbers(measurement: Measurement, values: FloatArray, step: float) -> tuple
     return integers, reals
 
 
-def _words(name: str) -> str:
+def _title_text(name: str) -> str:
     """Return a name as the line of the channel has room for it."""
     return line_of(name.replace("(", "[").replace(")", "]"), 60)
 

@@ -46,8 +46,8 @@ _TRAILING: Final = re.compile(
 )
 _QUANTITY: Final = re.compile(r"\b(ACCELERATION|VELOCITY|DISPLACEMENT)\b", re.IGNORECASE)
 _UNIT: Final = re.compile(r"\bUNITS?\s{1,20}(?:OF|IN|ARE)\s{1,20}(.*)", re.IGNORECASE)
-_WORDS: Final = re.compile(r"\s*[A-Za-z(]{2}")
-_NO_WORDS: Final = re.compile(r"\s*(?:end|nan|inf)", re.IGNORECASE)
+_TEXTS: Final = re.compile(r"\s*[A-Za-z(]{2}")
+_NO_TEXTS: Final = re.compile(r"\s*(?:end|nan|inf)", re.IGNORECASE)
 _END: Final = re.compile(r"\s*end\b", re.IGNORECASE)
 _DIMENSIONS: Final = {"acceleration": "acceleration", "velocity": "velocity", "displacement": "length"}
 _WRITTEN: Final = {
@@ -137,7 +137,7 @@ def _header(path: Path, lines: list[str]) -> _Header:
     step_index, step = _find_step(path, heads)
     unit_index, quantity, unit = _find_unit(path, heads)
     end = max(count_index, step_index, unit_index) + 1
-    while end < len(heads) and _WORDS.match(heads[end]) and not _NO_WORDS.match(heads[end]):
+    while end < len(heads) and _TEXTS.match(heads[end]) and not _NO_TEXTS.match(heads[end]):
         end += 1
     used = {count_index, step_index, unit_index}
     texts = tuple(line.strip() for k, line in enumerate(heads[:end]) if k not in used)

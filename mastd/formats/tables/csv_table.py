@@ -300,7 +300,7 @@ class _Source:
                 return f"{self.path}:{number}"
         return str(self.path)
 
-    def first_words(self) -> list[str]:
+    def first_texts(self) -> list[str]:
         """The first cells of some lines at both ends."""
         maximum = 256 * _SEEN
         last = max(self.begin, len(self.content) - maximum)
@@ -342,7 +342,7 @@ def _time_unit(
         return None
     rising = bool(np.all(np.diff(columns[0]) > 0.0)) and len(columns[0]) > 1
     if source.start.names is None:
-        if len(columns) != 2 or not rising or even(columns[0], printed(source.first_words())) is None:
+        if len(columns) != 2 or not rising or even(columns[0], printed(source.first_texts())) is None:
             return None
         warnings.append(
             "no column names: the first column, which increases evenly, is used as time without a unit"
@@ -368,7 +368,7 @@ def _on_times(source: _Source, times: FloatArray, unit: str, warnings: list[str]
         row = int(wrong[0])
         before = f"{times[row]:.15g} after {times[row - 1]:.15g}" if row else f"{times[row]:.15g}"
         raise FormatError(f"{source.place(row)}: the time does not increase: {before}")
-    found = even(times, printed(source.first_words()))
+    found = even(times, printed(source.first_texts()))
     meaning = si_unit(unit)
     factor, axis_unit = (1.0, "") if meaning is None else (meaning.factor, "s")
     if found is None:

@@ -99,12 +99,12 @@ class DrivenVehicle:
         self._seat.weighing[:] = 0.0
         self._note(numbers)
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Take what somebody drives with (5); what rigs give goes before it."""
         if self._hand_signals is not None:
-            self._hand_signals.hear(values, self._drive.time)
+            self._hand_signals.receive(values, self._drive.time)
         else:
-            self._drive.hear(values)
+            self._drive.receive(values)
 
     def step(self, numbers: FloatArray) -> None:
         """Go on by one period."""
@@ -112,7 +112,7 @@ class DrivenVehicle:
         if self._hand_signals is not None:
             values = self._hand_signals.now(drive.time)
             if values is not None:
-                drive.hear(values)
+                drive.receive(values)
         if self._wheel_signals is not None:
             self._wheel_signals.read()
             drive.vehicle.give(self._wheel_signals.torques, self._wheel_signals.forces)

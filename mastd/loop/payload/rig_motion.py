@@ -122,7 +122,7 @@ class PoseDrive:
         self._prescribed[:] = self._course.rig.values
         self._follower.begin(motion, self._prescribed)
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Nobody drives by hand here."""
 
     def step(self, numbers: FloatArray) -> None:
@@ -192,7 +192,7 @@ class SeatDrive:
         self._felt[:] = self._course.rig.values
         self._note(numbers)
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Nobody drives by hand here."""
 
     def step(self, numbers: FloatArray) -> None:

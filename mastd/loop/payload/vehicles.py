@@ -107,7 +107,7 @@ class Vehicles:
         if driven is None or reference.source is not Source.STREAM:
             return
         if self.driver is not None and self.driver.take():
-            driven.hear(self.driver.values)
+            driven.receive(self.driver.values)
         for _ in range(KNOTS):
             if not reference.lacks(dt):
                 break

@@ -124,9 +124,9 @@ class VirtualDrive:
         self.vehicle.begin()
         self._steps = 0
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Take what an operator drives with (5): steering, throttle, brake, clutch, gear."""
-        self.vehicle.hear(values)
+        self.vehicle.receive(values)
 
     def step(self) -> None:
         """Go on by one period."""

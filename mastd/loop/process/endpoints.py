@@ -27,7 +27,7 @@ from mastd.wire.common.address import (
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.terms import FaultWords, PreviousRun
+from mastd.wire.operators.terms import FaultTexts, PreviousRun
 from mastd.wire.rigs.config import RigGatewayConfig, names_of, rig_configs
 from mastd.wire.rigs.gateway import RigGatewayHandle
 
@@ -87,7 +87,7 @@ class Operators:
             actuators=len(installation.table.links),
             states=tuple(state.name for state in State),
             faults={
-                int(row.code): FaultWords(row.code.name, row.title, row.action.name, row.clear, row.hint)
+                int(row.code): FaultTexts(row.code.name, row.title, row.action.name, row.clear, row.hint)
                 for row in TABLE
             },
             loop_stuck_s=daemon.timeouts.loop_stuck,

@@ -90,7 +90,7 @@ class HandSignals:
         """Begin again with an operator who has not been heard."""
         self._heard = -math.inf
 
-    def hear(self, values: FloatArray, time: float) -> None:
+    def receive(self, values: FloatArray, time: float) -> None:
         """Take what the operator drives with (5), at a time of the drive, s."""
         self._operator[:] = values
         self._heard = time

@@ -92,7 +92,7 @@ class ServiceLog:
         self._fault_names: dict[int, str] = {}
         self._state = ""
         self._run = ""
-        self._told: float | None = None
+        self._reported_at: float | None = None
 
     def event(self, arrived: Arrived) -> None:
         """Log one event, unless too many like it were logged within the window; always count it."""
@@ -105,35 +105,35 @@ class ServiceLog:
             self._run = Path(str(event.get("directory"))).name
         line = line_of(event)
         if line is not None:
-            self._tell(line, arrived.unix)
+            self._write_line(line, arrived.unix)
         if kind == "record_end":
             self._run = ""
 
     def frames(self, frames: Sequence[tuple[int, memoryview]]) -> None:
         """Take frames for the statistics of this second."""
-        if self._told is None:
-            self._told = time.monotonic()
+        if self._reported_at is None:
+            self._reported_at = time.monotonic()
         self._second.take(frames)
         self._state = self._second.state or self._state
 
     def poll(self) -> None:
         """Log the suppressed events of expired windows, and the statistics of an elapsed second."""
         now = time.monotonic()
-        self._tell_held_back(now)
-        if self._told is None or now - self._told < STATISTICS_S:
+        self._report_held_back(now)
+        if self._reported_at is None or now - self._reported_at < STATISTICS_S:
             return
-        elapsed, self._told = now - self._told, now
+        elapsed, self._reported_at = now - self._reported_at, now
         line = self._second.line(elapsed, self._fault_names)
         if self._sink.statistics:
             self._write(line, time.time())
 
     def trouble(self, text: str) -> None:
         """Tell why something is not being recorded."""
-        self._tell(Line("recorder", f"not recorded: {text}", ERROR), time.time())
+        self._write_line(Line("recorder", f"not recorded: {text}", ERROR), time.time())
 
     def close(self, whole: bool) -> None:
         """Log the suppressed events and, if the loop ended unannounced, that."""
-        self._tell_held_back(time.monotonic(), end=True)
+        self._report_held_back(time.monotonic(), end=True)
         if whole:
             self._write(Line("end", "the loop has ended", NOTICE), time.time())
         else:
@@ -153,13 +153,13 @@ class ServiceLog:
             counters.requests += 1
             counters.refused += bool(event.get("refused"))
 
-    def _tell(self, line: Line, unix: float) -> None:
+    def _write_line(self, line: Line, unix: float) -> None:
         now = time.monotonic()
-        self._tell_held_back(now)
+        self._report_held_back(now)
         if self._throttle.admits(line.label, line, now):
             self._write(line, unix)
 
-    def _tell_held_back(self, now: float, end: bool = False) -> None:
+    def _report_held_back(self, now: float, end: bool = False) -> None:
         for line, count, window_s in self._throttle.over(now, end):
             self._write(and_more(line, count, window_s), time.time())
 

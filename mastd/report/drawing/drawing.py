@@ -51,7 +51,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextItem:
     """A line of text whose ``anchor`` (start, middle, end) stands at a place, on its base line."""
 
     x: float
@@ -70,7 +70,7 @@ class Drawing:
 
     width: float
     height: float
-    items: tuple[Line | Box | Words, ...]
+    items: tuple[Line | Box | TextItem, ...]
 
 
 def draw(panel: Panel, width: float | None = None) -> Drawing:
@@ -86,18 +86,18 @@ def draw(panel: Panel, width: float | None = None) -> Drawing:
     x_ticks = _x_ticks(panel, x_range, right - left)
     to_x = _scale(x_range, (left, right), panel.x_log)
     to_y = _scale(y_range, (bottom, _TOP), panel.y_log)
-    items: list[Line | Box | Words] = []
+    items: list[Line | Box | TextItem] = []
     if panel.shade is not None:
         low, high = (float(to_x(np.clip(value, *x_range))) for value in panel.shade)
         items.append(Box(low, _TOP, high - low, bottom - _TOP, "shade"))
     items += _grid(x_ticks, y_ticks, to_x, to_y, (left, right), bottom)
-    items += [Words(left - 6.0, 12.0, panel.title, size=NORMAL, bold=True)]
+    items += [TextItem(left - 6.0, 12.0, panel.title, size=NORMAL, bold=True)]
     items += _legend(panel, right, left - 6.0 + NORMAL * _LETTER * 1.1 * len(panel.title))
     if panel.x_label:
-        items.append(Words(right, panel.height - 3.0, panel.x_label, "quiet", anchor="end"))
+        items.append(TextItem(right, panel.height - 3.0, panel.x_label, "quiet", anchor="end"))
     if panel.empty:
         middle = (left + right) / 2.0, (_TOP + bottom) / 2.0
-        items.append(Words(*middle, panel.empty, "quiet", NORMAL, "middle"))
+        items.append(TextItem(*middle, panel.empty, "quiet", NORMAL, "middle"))
     items += _marks(panel, x_range, to_x, bottom)
     for bar in panel.bars:
         high, low = float(to_y(bar.high)), float(to_y(bar.low))
@@ -187,32 +187,32 @@ def _grid(
     to_y: Callable[[FloatArray | float], FloatArray],
     sides: Range,
     bottom: float,
-) -> list[Line | Box | Words]:
+) -> list[Line | Box | TextItem]:
     left, right = sides
-    items: list[Line | Box | Words] = []
+    items: list[Line | Box | TextItem] = []
     for value, text in x_ticks:
         position = float(to_x(value))
         items.append(_straight(position, _TOP, position, bottom, "grid", 0.8))
-        items.append(Words(position, bottom + 11.0, text, "quiet", anchor="middle"))
+        items.append(TextItem(position, bottom + 11.0, text, "quiet", anchor="middle"))
     for value, text in y_ticks:
         position = float(to_y(value))
         items.append(_straight(left, position, right, position, "grid", 0.8))
-        items.append(Words(left - 4.0, position + 3.3, text, "quiet", anchor="end"))
+        items.append(TextItem(left - 4.0, position + 3.3, text, "quiet", anchor="end"))
     items.append(_straight(left, bottom, right, bottom, "frame", 1.0))
     items.append(_straight(left, _TOP, left, bottom, "frame", 1.0))
     return items
 
 
-def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | Words]:
+def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | TextItem]:
     """Return the names of the curves in the panel's head, from the right; what has no room is left out."""
     named = dict.fromkeys((curve.name, curve.tone, curve.dashed) for curve in panel.curves if curve.name)
-    items: list[Line | Box | Words] = []
+    items: list[Line | Box | TextItem] = []
     position = right
     for name, tone, dashed in reversed(named):
         start = position - SMALL * _LETTER * len(name)
         if start - 22.0 < left:
             break
-        items.append(Words(start, 12.0, name, "quiet"))
+        items.append(TextItem(start, 12.0, name, "quiet"))
         items.append(_straight(start - 18.0, 8.8, start - 4.0, 8.8, tone, 2.2, "dashed" if dashed else ""))
         position = start - 28.0
     return items
@@ -220,9 +220,9 @@ def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | Words]
 
 def _marks(
     panel: Panel, x_range: Range, to_x: Callable[[FloatArray | float], FloatArray], bottom: float
-) -> list[Line | Box | Words]:
+) -> list[Line | Box | TextItem]:
     """Return the marks; the labels of close ones are joined to first–last."""
-    items: list[Line | Box | Words] = []
+    items: list[Line | Box | TextItem] = []
     groups: list[tuple[float, list[str], str]] = []
     for mark in panel.marks:
         if not x_range[0] <= mark.x <= x_range[1]:
@@ -236,7 +236,7 @@ def _marks(
     for position, labels, tone in groups:
         text = labels[0] if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
         if text:
-            items.append(Words(position, _TOP - 4.0, text, tone, 8.5, "middle"))
+            items.append(TextItem(position, _TOP - 4.0, text, tone, 8.5, "middle"))
     return items
 
 

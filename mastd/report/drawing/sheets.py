@@ -17,7 +17,7 @@ from matplotlib.path import Path as Outline
 from matplotlib.transforms import Affine2D
 
 from mastd.report.drawing.blocks import Page
-from mastd.report.drawing.drawing import Box, Line, Words
+from mastd.report.drawing.drawing import Box, Line, TextItem
 from mastd.report.drawing.fonts import properties, width
 from mastd.report.drawing.tones import TONES, VERDICTS
 from mastd.report.drawing.typeset import Item, Row, moved, rows_of
@@ -49,8 +49,10 @@ def _write_pdf(page: Page, rows: Sequence[Row], path: Path) -> None:
     sheets = _sheets(rows)
     with PdfPages(path, metadata={"Title": page.title, "Creator": "mastd report"}) as file:
         for number, sheet in enumerate(sheets, start=1):
-            foot = Words(_A4[0] - _MARGIN, _A4[1] - _FOOT, f"{number} of {len(sheets)}", "quiet", 6.5, "end")
-            title = Words(_MARGIN, _A4[1] - _FOOT, page.title[:110], "quiet", 6.5)
+            foot = TextItem(
+                _A4[0] - _MARGIN, _A4[1] - _FOOT, f"{number} of {len(sheets)}", "quiet", 6.5, "end"
+            )
+            title = TextItem(_MARGIN, _A4[1] - _FOOT, page.title[:110], "quiet", 6.5)
             file.savefig(_figure([*_placed(sheet), title, foot], _A4[1]))
 
 
@@ -126,7 +128,7 @@ class _Ink(Artist):
             gc.restore()
 
 
-def _write(renderer: Any, gc: Any, text: Words, page: Affine2D, height: float) -> None:
+def _write(renderer: Any, gc: Any, text: TextItem, page: Affine2D, height: float) -> None:
     alignment = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
     left = text.x - alignment * width(text.text, text.size, text.bold, text.code)
     x, y = page.transform((left, text.y))

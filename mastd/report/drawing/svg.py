@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.report.drawing.drawing import Box, Drawing, Line, Words
+from mastd.report.drawing.drawing import Box, Drawing, Line, TextItem
 from mastd.report.text import one_line
 
 FINENESS = 10
@@ -25,7 +25,7 @@ def svg(drawing: Drawing, title: str) -> str:
     return "".join(parts)
 
 
-def _item(item: Line | Box | Words) -> str:
+def _item(item: Line | Box | TextItem) -> str:
     if isinstance(item, Box):
         return (
             f'<rect class="f {item.tone}" x="{item.left:.1f}" y="{item.top:.1f}"'

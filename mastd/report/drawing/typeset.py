@@ -24,11 +24,11 @@ from mastd.report.drawing.blocks import (
     Table,
     cells,
 )
-from mastd.report.drawing.drawing import Box, Line, Words, draw
+from mastd.report.drawing.drawing import Box, Line, TextItem, draw
 from mastd.report.drawing.fonts import width, wrapped
 from mastd.report.drawing.picture import Panel
 
-Item = Line | Box | Words
+Item = Line | Box | TextItem
 
 _TITLE, _HEAD, _TEXT, _SMALL, _CODE = 15.0, 10.5, 7.5, 6.8, 6.0
 _LEADING: Final = 1.32
@@ -60,7 +60,7 @@ def _rows(block: Block, space: float) -> list[Row]:
     match block:
         case Heading():
             rule = Line(np.array([[0.0, 22.0], [space, 22.0]]), "frame", 0.6)
-            return [Row(27.0, (Words(0.0, 18.0, block.text, size=_HEAD, bold=True), rule), keep=True)]
+            return [Row(27.0, (TextItem(0.0, 18.0, block.text, size=_HEAD, bold=True), rule), keep=True)]
         case Banner():
             return _banner(block, space)
         case Paragraph():
@@ -82,16 +82,16 @@ def _banner(banner: Banner, space: float) -> list[Row]:
     verdict = width(banner.verdict, _TITLE, bold=True)
     titles = wrapped(banner.title, space - verdict - 20.0, _TITLE, bold=True)
     items: list[Item] = [
-        Words(space, _TITLE, banner.verdict, banner.tone or "words", _TITLE, "end", bold=True)
+        TextItem(space, _TITLE, banner.verdict, banner.tone or "words", _TITLE, "end", bold=True)
     ]
     y = 0.0
     for title in titles:
         y += _TITLE * 1.2
-        items.append(Words(0.0, y - 3.0, title, size=_TITLE, bold=True))
+        items.append(TextItem(0.0, y - 3.0, title, size=_TITLE, bold=True))
     for text in banner.lines:
         for line in wrapped(text, space, _TEXT):
             y += _TEXT * _LEADING
-            items.append(Words(0.0, y, line, "quiet", _TEXT))
+            items.append(TextItem(0.0, y, line, "quiet", _TEXT))
     return [Row(y + 6.0, tuple(items))]
 
 
@@ -101,7 +101,7 @@ def _paragraph(paragraph: Paragraph, space: float) -> list[Row]:
     lines = wrapped(paragraph.text, space - left, size)
     height = size * _LEADING * len(lines) + 5.0
     items: list[Item] = [
-        Words(left, size * _LEADING * (number + 1), line, tone, size) for number, line in enumerate(lines)
+        TextItem(left, size * _LEADING * (number + 1), line, tone, size) for number, line in enumerate(lines)
     ]
     if paragraph.warning:
         items.append(Box(0.0, 2.0, 2.5, height - 4.0, "warn"))
@@ -109,12 +109,12 @@ def _paragraph(paragraph: Paragraph, space: float) -> list[Row]:
 
 
 def _folded(title: str) -> list[Row]:
-    return [Row(15.0, (Words(0.0, 11.0, title, size=_TEXT, bold=True),), keep=True)] if title else []
+    return [Row(15.0, (TextItem(0.0, 11.0, title, size=_TEXT, bold=True),), keep=True)] if title else []
 
 
 def _source(lines: Sequence[str], space: float) -> list[Row]:
     found = [part for line in lines for part in wrapped(line, space, _CODE, code=True)]
-    return [Row(_CODE * _LEADING, (Words(0.0, _CODE, line, "words", _CODE, code=True),)) for line in found]
+    return [Row(_CODE * _LEADING, (TextItem(0.0, _CODE, line, "words", _CODE, code=True),)) for line in found]
 
 
 def _table(table: Table, space: float) -> list[Row]:
@@ -145,7 +145,7 @@ def _line(
         tone = cell.tone or (names if index == 0 or bold else "words")
         for number, text in enumerate(lines):
             x, y = left + (space if right else 0.0), _TEXT * _LEADING * (number + 1) - 1.0
-            items.append(Words(x, y, text, tone, _TEXT, "end" if right else "start", bold))
+            items.append(TextItem(x, y, text, tone, _TEXT, "end" if right else "start", bold))
         left += space + _COLUMN_GAP
     return Row(_TEXT * _LEADING * max_lines + 1.0, tuple(items))
 

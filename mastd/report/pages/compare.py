@@ -16,11 +16,11 @@ from mastd.report.drawing.blocks import Banner, Block, Cell, Heading, Page, Para
 from mastd.report.drawing.picture import Panel
 from mastd.report.drawing.tones import RUNS
 from mastd.report.numbers import counted, figure, moment
-from mastd.report.pages.run import run_title, spectra_words, verdict_tone, verdict_word
+from mastd.report.pages.run import run_title, spectra_text, verdict_text, verdict_tone
 from mastd.report.pictures.motion import CLOSE_UP_S, curve, max_reference
 from mastd.report.pictures.spectra import NamedSpectra, overlaid_spectra
-from mastd.report.provenance_table import plant_words
-from mastd.report.reading import View, level_words, view_of
+from mastd.report.provenance_table import plant_text
+from mastd.report.reading import View, level_text, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import EXPLANATION, comparison_rows
 
@@ -93,12 +93,12 @@ def _runs_table(runs: Sequence[Compared]) -> Table:
     rows = [
         (
             Cell(run.name, run.tone),
-            Cell(verdict_word(run.result), verdict_tone(run.result)),
+            Cell(verdict_text(run.result), verdict_tone(run.result)),
             Cell(str(run.result["run"])),
             Cell(moment(run.view.run.metadata.get("started_unix"))),
-            Cell(plant_words(run.view.run.metadata)),
+            Cell(plant_text(run.view.run.metadata)),
             Cell(f"{figure(1.0 / run.view.run.period)} Hz"),
-            Cell(level_words(run.view)),
+            Cell(level_text(run.view)),
         )
         for run in runs
     ]
@@ -158,9 +158,7 @@ def _spectra(runs: Sequence[Compared], driven: Sequence[str]) -> list[Block]:
     ]
     if not named or not driven:
         return [Paragraph("All runs are too short for spectra.")]
-    texts = [
-        Paragraph(f"{run.name}: {spectra_words(run.spectra)}") for run in runs if run.spectra is not None
-    ]
+    texts = [Paragraph(f"{run.name}: {spectra_text(run.spectra)}") for run in runs if run.spectra is not None]
     distinct = list(dict.fromkeys(paragraph.text[3:] for paragraph in texts))
     paragraphs = [Paragraph(distinct[0])] if len(distinct) == 1 else texts
     return [

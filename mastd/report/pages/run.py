@@ -34,14 +34,14 @@ from mastd.report.pictures.motion import (
 )
 from mastd.report.pictures.spectra import NamedSpectra, spectrum_row
 from mastd.report.profile_words import (
-    driving_words,
-    payload_words,
+    driving_text,
+    payload_text,
     segment_duration,
-    segment_words,
-    stream_words,
+    segment_text,
+    stream_text,
 )
-from mastd.report.provenance_table import plant_words, provenance_facts, rights_table, serials_table
-from mastd.report.reading import View, level_words, view_of
+from mastd.report.provenance_table import plant_text, provenance_facts, rights_table, serials_table
+from mastd.report.reading import View, level_text, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import (
     ACCELERATION_EXPLANATION,
@@ -71,7 +71,7 @@ def run_page(run: Run, result: Result) -> Page:
     spectra = spectra_of(run)
     title = run_title(run)
     blocks: list[Block] = [
-        Banner(title, verdict_word(result), verdict_tone(result), _summary(view, result)),
+        Banner(title, verdict_text(result), verdict_tone(result), _summary(view, result)),
         *_warnings(view, result),
         Heading("Results"),
         *_judgement(result),
@@ -88,7 +88,7 @@ def run_page(run: Run, result: Result) -> Page:
         *(table for table in (rights_table(run), serials_table(run)) if table is not None),
         *_sources(run),
     ]  # fmt: skip
-    return Page(f"{title}: {verdict_word(result)}", tuple(blocks))
+    return Page(f"{title}: {verdict_text(result)}", tuple(blocks))
 
 
 def run_title(run: Run) -> str:
@@ -97,7 +97,7 @@ def run_title(run: Run) -> str:
     return plain(name) if name else run.path.parent.name
 
 
-def verdict_word(result: Result) -> str:
+def verdict_text(result: Result) -> str:
     """Return the verdict as shown on the page."""
     return str(result["verdict"]).upper()
 
@@ -111,7 +111,7 @@ def _summary(view: View, result: Result) -> tuple[str, ...]:
     run = view.run
     ended = f"ended in {result['state']}" + (f": {result['cause']}" if result["cause"] else "")
     return (
-        f"{moment(run.metadata.get('started_unix'))} · {plant_words(run.metadata)}",
+        f"{moment(run.metadata.get('started_unix'))} · {plant_text(run.metadata)}",
         f"{ended} · {counted(result['cycles'], 'cycle')} at {figure(1.0 / run.period)} Hz,"
         f" {result['missed']} missed, {counted(result['lost_frames'], 'frame')} lost",
     )
@@ -155,18 +155,18 @@ def _asked(view: View) -> list[Block]:
     if isinstance(band, list) and len(band) == 2:
         rows.append(("band", f"{figure(band[0])} … {figure(band[1])} Hz"))
     rows += [
-        ("payload", payload_words(group(profile, "payload"))),
+        ("payload", payload_text(group(profile, "payload"))),
         ("control point of the motion", plain(profile.get("point"))),
         ("gain", figure(profile.get("gain"))),
-        ("level", level_words(view)),
+        ("level", level_text(view)),
         ("seed", plain(profile.get("seed"))),
     ]
     if profile.get("repeats") not in (None, 1):
         rows.append(("played", f"{plain(profile['repeats'])} times"))
     if profile.get("oils"):
-        rows.append(("drive", driving_words(group(profile, "oils"))))
+        rows.append(("drive", driving_text(group(profile, "oils"))))
     if profile.get("stream"):
-        rows.append(("stream", stream_words(group(profile, "stream"))))
+        rows.append(("stream", stream_text(group(profile, "stream"))))
     if profile.get("rigs"):
         rows.append(("rigs", plain(profile["rigs"])))
     blocks: list[Block] = [Facts(tuple(rows))]
@@ -176,7 +176,7 @@ def _asked(view: View) -> list[Block]:
             Table(
                 ("", "segment", "duration"),
                 tuple(
-                    cells(str(number), segment_words(segment), quantity(segment_duration(segment), "s"))
+                    cells(str(number), segment_text(segment), quantity(segment_duration(segment), "s"))
                     for number, segment in enumerate(segments[:_MAX_SEGMENTS], start=1)
                 ),
             )
@@ -254,12 +254,12 @@ def _spectra(driven: list[str], spectra: Spectra | None) -> list[Block]:
     run = NamedSpectra(spectra, "achieved", "reference", driven=driven)
     return [
         Heading("Acceleration spectra and transfer function, command to feedback"),
-        Paragraph(spectra_words(spectra)),
+        Paragraph(spectra_text(spectra)),
         Pictures(tuple(panel for axis in driven for panel in spectrum_row(run, axis))),
     ]
 
 
-def spectra_words(spectra: Spectra) -> str:
+def spectra_text(spectra: Spectra) -> str:
     """Return how spectra were made."""
     return (
         f"Welch, Hann, {counted(spectra.averages, 'average')}, {figure(spectra.resolution, digits=3)} Hz"

@@ -248,7 +248,7 @@ _DATE = re.compile(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?", re.ASCII
 )
 _NOT_FINITE = re.compile(r"[+-]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
-_SWITCH_WORDS = frozenset({"on", "off", "yes", "no"})
+_SWITCH_TEXTS = frozenset({"on", "off", "yes", "no"})
 _MAX_NUMBER_LENGTH = 100
 """Characters; longer text is not matched against the patterns above, whose time grows with its square."""
 _NUMBER_SIGNS = frozenset("0123456789+-._:eE")
@@ -262,7 +262,7 @@ def _plain_problem(value: str) -> str | None:
         digits = set(value) <= _NUMBER_SIGNS
         return f"{value[:24]}... is too long for a number; {quotes}" if digits else None
     lower = value.lower()
-    if lower in _SWITCH_WORDS:
+    if lower in _SWITCH_TEXTS:
         return f"{value} is ambiguous in YAML (true/false or text); write true or false, or {quotes}"
     if lower in {"true", "false"} and value != lower:
         return f"write {lower} instead of {value}"

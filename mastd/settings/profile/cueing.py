@@ -240,7 +240,7 @@ class WashoutSettings(Settings):
     tilt: TiltSettings = TiltSettings()
 
     @model_validator(mode="after")
-    def _tilt_leaves_room(self) -> Self:
+    def _tilt_leaves_acceleration(self) -> Self:
         problems: list[Problem] = []
         tilt, stands_for = self.tilt, standing_acceleration(self.tilt)
         for name, along in (("surge", self.surge), ("sway", self.sway)):

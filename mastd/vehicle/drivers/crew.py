@@ -40,7 +40,7 @@ class Steady:
         return self.speed, 0.0
 
 
-class InTurn(Driver):
+class Sequence(Driver):
     """One driver until a time, then another."""
 
     def __init__(self, first: Driver, then: Driver, time: float) -> None:
@@ -86,7 +86,7 @@ class Crew:
             hands = RandomHands(self.model, self.car.track, self.seed, settings.lateral)
             return (self._random_foot(settings), hands)
         if isinstance(settings, EmergencyStop):
-            return (InTurn(self._foot(), self._braking(settings), settings.start), *self._hands())
+            return (Sequence(self._foot(), self._braking(settings), settings.start), *self._hands())
         if isinstance(settings, LaneChange):
             course = double_lane_change(float(self.car.position[0]) + BEFORE_CHANGE, settings.offset)
             hands_there = PathFollower(self.model, self.car.track, course, preview=settings.preview)

@@ -75,7 +75,7 @@ class ManualDriver(Driver):
             else _PowertrainFeet(brakes, model, model.powertrain)
         )
 
-    def hear(self, values: FloatArray, time: float) -> None:
+    def receive(self, values: FloatArray, time: float) -> None:
         """Take new values (5), finite and within their ranges, at a time (s) of ``Seen.time``."""
         self._values[:] = values
         self._heard = time

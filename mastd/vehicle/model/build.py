@@ -139,8 +139,8 @@ def _put_together(settings: VehicleSettings) -> _Parts:
         _add_axle(parts, number, axle.expanded(), tyre)
     for name, group in settings.groups.items():
         start = parts.counts()
-        _add_group(parts, _words(name), group, ("groups", name))
-        parts.axles.append(Axle(_words(name), *parts.since(start), bar=-1, corners=()))
+        _add_group(parts, _text(name), group, ("groups", name))
+        parts.axles.append(Axle(_text(name), *parts.since(start), bar=-1, corners=()))
     return parts
 
 
@@ -237,7 +237,7 @@ def _add_bodies(
 ) -> dict[str, int]:
     return {
         key: parts.add_body(
-            _body(name if _words(key) == name else f"{name} {_words(key)}", settings, side),
+            _body(name if _text(key) == name else f"{name} {_text(key)}", settings, side),
             (*location, "bodies", key),
         )
         for key, settings in bodies.items()
@@ -254,15 +254,15 @@ def _add_connections(
 ) -> None:
     for key, joint in owner.joints.items():
         bodies = known[joint.bodies[0]], known[joint.bodies[1]]
-        primitives = primitives_of(joint, f"{name} {_words(key)}", bodies, side)
+        primitives = primitives_of(joint, f"{name} {_text(key)}", bodies, side)
         parts.add_joint(primitives, (*location, "joints", key))
     for key, spring in owner.springs.items():
         bodies = known[spring.bodies[0]], known[spring.bodies[1]]
         points = side.point(spring.points[0]), side.point(spring.points[1])
-        parts.springs.append(spring_damper_of(f"{name} {_words(key)}", bodies, points, spring))
+        parts.springs.append(spring_damper_of(f"{name} {_text(key)}", bodies, points, spring))
 
 
-def _words(key: str) -> str:
+def _text(key: str) -> str:
     return key.replace("_", " ")
 
 

@@ -148,11 +148,11 @@ class VehicleOnRoad:
         self.signals[:], self.felt[:] = self._start_signals, self._start_felt
         self._prepare()
 
-    def hear(self, values: FloatArray) -> None:
+    def receive(self, values: FloatArray) -> None:
         """Take what an operator drives with (5), see ``driver_manual``; others hear nothing."""
         for driver in self._drivers:
             if isinstance(driver, ManualDriver):
-                driver.hear(values, self.time)
+                driver.receive(values, self.time)
 
     def give(self, torques: FloatArray, forces: FloatArray) -> None:
         """Let torques (nw) of motors act on the wheels and forces (nw) in their dampers, until the next call.
@@ -172,7 +172,7 @@ class VehicleOnRoad:
             return
         index = self._steps % self._sample
         if index == 0:
-            self._look()
+            self._evaluate_preview()
         self.inputs[:] = self._shown[index]
         self._now[0] = self._rows[index]
         self._now[0, self._columns.drive_torque] += self._prescribed.torques
@@ -204,7 +204,7 @@ class VehicleOnRoad:
         self._shown = np.zeros((self._sample, len(DRIVER_INPUTS)))
         self.inputs[:] = 0.0
 
-    def _look(self) -> None:
+    def _evaluate_preview(self) -> None:
         """Ask the drivers, and write the rows of inputs until they are asked again."""
         first = self._steps
         times = self._period * np.arange(first + 1, first + self._sample + 1, dtype=np.float64)

@@ -29,7 +29,7 @@ BEYOND_ROLE_ID = "1701abeca52d44718f6b27bd1cb6ee1d"
 COMMAND_ID = "0077d5657f354002814168e385edfbe8"
 RIG_ID = "8f1c3c2f6a2d4c0f9a5d5a3f0c7be911"
 
-_WORDS = {
+_TEXTS = {
     Cause.NO_KEY: "connection refused at {place}: it showed no key (a client without --key?)",
     Cause.OTHER_SERVER: "connection refused at {place}: it has another daemon's server.key; hand out ours",
     Cause.NOT_UNDERSTOOD: "connection refused at {place}: it does not speak CURVE as it should",
@@ -62,14 +62,14 @@ class RefusalLog:
     ) -> None:
         self._sink = sink
         self._clock = clock
-        self._tells_commands = commands
+        self._reports_commands = commands
         self._kinds: dict[Hashable, _Kind] = {}
         self._bucket = TokenBucket(COMMANDS_PER_S, round(COMMANDS_PER_S), round(clock() * 1e9))
 
     def unheard(self, unheard: Unheard) -> None:
         """Tell of a connection that was refused, or of a message that was dropped."""
         cause, name = unheard.cause, unheard.name
-        text = _WORDS[cause].format(place=unheard.place, peer=unheard.peer, name=name or "somebody")
+        text = _TEXTS[cause].format(place=unheard.place, peer=unheard.peer, name=name or "somebody")
         fields = {"MESSAGE_ID": CONNECTION_ID, "MASTD_CAUSE": cause.value, "MASTD_PEER": unheard.peer}
         if cause in (Cause.REVOKED_KEY, Cause.REVOKED_MESSAGE):
             fields["MASTD_OPERATOR"] = name
@@ -90,7 +90,7 @@ class RefusalLog:
 
     def accepted(self, operator: str, verb: str, holder: str) -> None:
         """Tell of a command that was accepted; ``holder`` has the lease, empty for nobody."""
-        if not self._tells_commands:
+        if not self._reports_commands:
             return
         text = f"{verb} by {operator}: accepted, lease: {holder or 'free'}"
         fields = {
@@ -112,16 +112,16 @@ class RefusalLog:
 
     def poll(self) -> None:
         """Tell what has come due."""
-        self._tell_held_back(self._clock())
+        self._report_held_back(self._clock())
 
     def close(self) -> None:
         """Tell what was held back, and end."""
-        self._tell_held_back(float("inf"))
+        self._report_held_back(float("inf"))
         self._sink.close()
 
     def _spaced(self, key: Hashable, line: Line) -> None:
         now = self._clock()
-        self._tell_held_back(now)
+        self._report_held_back(now)
         if key not in self._kinds and len(self._kinds) >= MAX_KINDS:
             key = _OTHERS
         kind = self._kinds.get(key)
@@ -132,7 +132,7 @@ class RefusalLog:
             kind.more += 1
             kind.newest, kind.at = line, time.time()
 
-    def _tell_held_back(self, now: float) -> None:
+    def _report_held_back(self, now: float) -> None:
         for key, kind in list(self._kinds.items()):
             if now < kind.until:
                 continue

@@ -30,7 +30,7 @@ from mastd.errors import UsageError
 from mastd.wire.access.roles import Role
 from mastd.wire.access.sessions import PeerIdentity
 
-LOOK_S = 0.005
+CHECK_INTERVAL_S = 0.005
 """Changes within one tick of the file system's clock (some milliseconds) are seen after so long."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FOLDERS: dict[Role, str] = {
@@ -161,19 +161,19 @@ class KeyRing:
 
     def identities(self) -> dict[bytes, PeerIdentity]:
         """Return who may connect, by public key; read anew when something has changed."""
-        self._look()
+        self._check()
         return self._identities
 
     def revoked(self) -> dict[bytes, str]:
         """Return the names of the keys that were revoked, by public key."""
-        self._look()
+        self._check()
         return self._revoked
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         folders = [self.directory / folder for folder in (*_FOLDERS.values(), _REVOKED)]
         changed = tuple(_changed_ns(folder) for folder in folders)
         now = self._clock()
-        if changed == self._changed and now - self._looked < LOOK_S:
+        if changed == self._changed and now - self._looked < CHECK_INTERVAL_S:
             return
         files = tuple(_key_files(folder) for folder in folders)
         if files != self._files:

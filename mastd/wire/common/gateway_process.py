@@ -123,7 +123,7 @@ class LoopsEnd:
         self._control.send(b'{"ready": true}')
         self._control.setblocking(False)
 
-    def told_to_end(self) -> bool:
+    def stop_requested(self) -> bool:
         """Return whether the handle has been closed."""
         try:
             return self._control.recv(1) == b""

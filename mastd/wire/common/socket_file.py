@@ -13,7 +13,7 @@ from mastd.errors import UsageError
 
 PATIENCE_S = 1.0
 """A gateway that has just lost its daemon needs a moment to end."""
-_LOOK_S = 0.02
+_CHECK_INTERVAL_S = 0.02
 _MAX_ID_LENGTH = 20
 
 
@@ -65,4 +65,4 @@ class SocketFile:
                     f"{what} are served at {self.path} by the daemon with process id {owner or 'unknown'} "
                     "already; stop it first, or set XDG_RUNTIME_DIR for a second one"
                 )
-            time.sleep(_LOOK_S)
+            time.sleep(_CHECK_INTERVAL_S)

@@ -28,7 +28,7 @@ pack = msgspec.msgpack.Encoder().encode
 """Return a message as bytes."""
 _LOCATION = re.compile(r"(?P<what>.*) - at `\$(\[\.\.\.\])?\.?(?P<key>.*)`", re.DOTALL)
 _ENTRY = re.compile(r"^\[(\d+)\]")
-_WORDS = (
+_TEXTS = (
     ("object missing required field", "missing entry"),
     ("object contains unknown field", "unknown entry"),
     ("object", "map"),
@@ -72,7 +72,7 @@ def explain(error: Exception, where: str = "") -> str:
     what, key = (match["what"], match["key"]) if match else (text, "")
     if isinstance(error, msgspec.ValidationError):
         what = f"{what[:1].lower()}{what[1:]}".replace("`", "")
-        for theirs, ours in _WORDS:
+        for theirs, ours in _TEXTS:
             what = what.replace(theirs, ours)
     key = _ENTRY.sub(lambda match: f"entry {int(match[1]) + 1}", key)
     line = ": ".join(part for part in (where, key, what) if part)

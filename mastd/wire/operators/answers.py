@@ -58,7 +58,7 @@ class ReplyBuilder:
         self._port = port
         self._lease = lease
         self._counters = counters
-        self._board = status
+        self._status = status
         self._log = log
 
     @property
@@ -96,37 +96,37 @@ class ReplyBuilder:
     def refuse_lease(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer that another one commands the table."""
         self._counters.no_lease += 1
-        self.refuse(session, command, now_ns, *self._lease_words(command.verb, now_ns))
+        self.refuse(session, command, now_ns, *self._lease_texts(command.verb, now_ns))
 
     def refuse_role(self, session: Session, command: Command, role: Role, now_ns: int) -> None:
         """Answer that this role may not ask for that."""
         self._counters.not_allowed += 1
         self._log.beyond_role(session.operator, role, command.verb)
-        self.refuse(session, command, now_ns, *_role_words(session, role, command.verb))
+        self.refuse(session, command, now_ns, *_role_text(session, role, command.verb))
 
     def error_lease(self, session: Session, drive: Drive, now_ns: int) -> None:
         """Say of inputs that another one commands the table."""
-        text = "; ".join(self._lease_words("drive", now_ns))
+        text = "; ".join(self._lease_texts("drive", now_ns))
         self.error(session.peer, "no_lease", text, drive.sequence)
 
     def error_role(self, session: Session, drive: Drive, role: Role) -> None:
         """Say of inputs that this role may not drive."""
         self._log.beyond_role(session.operator, role, "drive")
-        text = "; ".join(_role_words(session, role, "drive"))
+        text = "; ".join(_role_text(session, role, "drive"))
         self.error(session.peer, "not_allowed", text, drive.sequence)
 
     def status(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer with everything that is known now."""
         answer = self._compose(session, command, now_ns, True)
-        self._keep(session, replace(answer, snapshot=self._board.snapshot(now_ns)))
+        self._keep(session, replace(answer, snapshot=self._status.snapshot(now_ns)))
 
     def describe(self, session: Session, command: Command, now_ns: int) -> None:
         """Answer without remembering it: it is long, and can be said again at any time."""
         answer = self._compose(session, command, now_ns, True)
-        packed = pack(replace(answer, description=self._board.description()))
+        packed = pack(replace(answer, description=self._status.description()))
         self.replies.append((session.peer, packed))
 
-    def _lease_words(self, verb: str, now_ns: int) -> tuple[str, str]:
+    def _lease_texts(self, verb: str, now_ns: int) -> tuple[str, str]:
         holder, left_s = self._lease.holder(now_ns), self._lease.left_ns(now_ns) * 1e-9
         return (
             f"{verb} is refused: {holder} has control for another {left_s:.0f} s",
@@ -162,7 +162,7 @@ class ReplyBuilder:
         )
 
 
-def _role_words(session: Session, role: Role, verb: str) -> tuple[str, str]:
+def _role_text(session: Session, role: Role, verb: str) -> tuple[str, str]:
     return (
         f"{verb} is refused: {session.operator} is {called(role)}",
         f"use the key, or the role, of {called(minimum_role(verb))}",

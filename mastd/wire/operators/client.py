@@ -99,7 +99,7 @@ class OperatorClient:
         self._keys = keys
         self._patience_s = patience_s
         if self.address.startswith("ipc:///"):
-            self._look_at(Path(self.address.removeprefix("ipc://")))
+            self._inspect(Path(self.address.removeprefix("ipc://")))
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._sequence = 0
         try:
@@ -282,7 +282,7 @@ class OperatorClient:
         except (MalformedError, zmq.Again):
             return None
 
-    def _look_at(self, socket: Path) -> None:
+    def _inspect(self, socket: Path) -> None:
         """Raise UsageError if there is no such socket, or none that this user may use."""
         try:
             there = socket.exists()

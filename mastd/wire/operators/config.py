@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mastd.ring.ends import RingLocation
 from mastd.wire.common.address import operators_address
 from mastd.wire.common.cycle_times import CycleTimes
-from mastd.wire.operators.terms import FaultWords, HandlerTerms, PreviousRun, Words
+from mastd.wire.operators.terms import FaultTexts, HandlerTerms, PreviousRun, StatusTexts
 
 if TYPE_CHECKING:
     from mastd.settings.daemon.gateway import GatewaySettings
@@ -30,7 +30,7 @@ class GatewayConfig:
 
     actuators: int
     states: tuple[str, ...]
-    faults: Mapping[int, FaultWords]
+    faults: Mapping[int, FaultTexts]
     loop_stuck_s: float
     lease_s: float
     command_rate: float
@@ -72,7 +72,7 @@ class GatewayConfig:
             name=self.name,
             pid=pid,
             actuators=self.actuators,
-            words=Words(self.states, self.faults),
+            words=StatusTexts(self.states, self.faults),
             lease_ns=round(self.lease_s * 1e9),
             answer_ns=round(self.answer_s * 1e9),
             command_rate=self.command_rate,

@@ -66,10 +66,10 @@ class GatewayEventLoop:
         self._shown_ns = 0
         self._shown = 0
 
-    def run(self, told_to_end: Callable[[], bool]) -> None:
+    def run(self, stop_requested: Callable[[], bool]) -> None:
         """Serve until the daemon has ended or is gone."""
         try:
-            while os.getppid() == self._parent and not told_to_end():
+            while os.getppid() == self._parent and not stop_requested():
                 taken = self._poll()
                 if self._port.state(time.monotonic_ns()) is Loop.ENDED:
                     break

@@ -96,7 +96,7 @@ def main() -> int:
         if config.ring is not None:
             feed = TelemetryFeed(RingObserver(*config.ring), config.cycle_times(), sockets)
         event_loop = GatewayEventLoop(config, sockets, counters, blocks, feed, log, loop.parent)
-        event_loop.run(loop.told_to_end)
+        event_loop.run(loop.stop_requested)
     finally:
         sockets.close()
         log.close()

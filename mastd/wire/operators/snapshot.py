@@ -13,7 +13,7 @@ from mastd.safety.codes import Action
 from mastd.wire.common.blocks import SIMULATED, NewestValueBlock
 from mastd.wire.common.vehicle_block import BY_HAND, ON_TABLE, vehicle_fields
 from mastd.wire.operators.loop_port import Loop, LoopPort
-from mastd.wire.operators.terms import PreviousRun, Words
+from mastd.wire.operators.terms import PreviousRun, StatusTexts
 
 ACTIONS = {int(action): action.name for action in Action}
 NEVER_BEGUN = "controller initialising; wait until it is ready"
@@ -31,7 +31,7 @@ def loop_advice(port: LoopPort, now_ns: int) -> str:
     return (port.status.text("waiting") or OVER) if state is Loop.ENDED else ""
 
 
-def loop_part(port: LoopPort, words: Words, now_ns: int) -> dict[str, Any]:
+def loop_part(port: LoopPort, words: StatusTexts, now_ns: int) -> dict[str, Any]:
     """Return the entries that come from the loop's status block."""
     status = port.status
     scalar = status.scalar
@@ -123,7 +123,7 @@ def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] 
     return found
 
 
-def _cause(code: int, text: str, action: int, words: Words) -> dict[str, Any] | None:
+def _cause(code: int, text: str, action: int, words: StatusTexts) -> dict[str, Any] | None:
     if code == 0:
         return None
     fault = words.fault(code)

@@ -31,7 +31,7 @@ MAX_NOTICES = 1024
 """Subscriptions and their ends that are read at a time."""
 MAX_FRAME = 1 << 16
 HANDSHAKE_MS = 2000
-LAST_WORDS_MS = 200
+LINGER_MS = 200
 LOCAL, NETWORK = 0, 1
 _MARKS = {
     int(zmq.ROUTER): HIGH_WATER_MARK,
@@ -42,7 +42,7 @@ _MARKS = {
 _Socket = zmq.Socket[bytes]
 
 
-def _tell_nobody(unheard: Unheard) -> None:
+def _report_nobody(unheard: Unheard) -> None:
     """Somebody is not let in, and nobody needs to know."""
 
 
@@ -61,7 +61,7 @@ class OperatorSockets:
         network: str | None,
         keys: KeyRing | None,
         counters: GatewayCounters,
-        report: Callable[[Unheard], None] = _tell_nobody,
+        report: Callable[[Unheard], None] = _report_nobody,
     ) -> None:
         self._context: zmq.Context[_Socket] = zmq.Context()
         self._network: zmq.Context[_Socket] = zmq.Context()
@@ -184,8 +184,8 @@ class OperatorSockets:
 
     def close(self) -> None:
         """Close everything and remove the socket files; the last words have a moment to leave."""
-        self._network.destroy(linger=LAST_WORDS_MS)
-        self._context.destroy(linger=LAST_WORDS_MS)
+        self._network.destroy(linger=LINGER_MS)
+        self._context.destroy(linger=LINGER_MS)
         for file in self._files:
             file.close()
 

@@ -14,7 +14,7 @@ from mastd.ring.observer import RingObserver
 from mastd.wire.common.cycle_times import CycleTimes
 from mastd.wire.operators.telemetry import Telemetry, pack_telemetry
 
-LOOK_NS = 10_000_000
+CHECK_INTERVAL_NS = 10_000_000
 MESSAGE_NS = 20_000_000
 SILENT_NS = 500_000_000
 """A subscriber gets a message at least so often, without frames if there are none."""
@@ -35,7 +35,7 @@ class Subscribers(Protocol):
 
 
 class TelemetryFeed:
-    """Looks into the ring every ``LOOK_NS`` and sends a message every ``MESSAGE_NS``, if anybody wants it."""
+    """Reads the ring every ``CHECK_INTERVAL_NS``; sends every ``MESSAGE_NS``, if anybody wants it."""
 
     def __init__(self, ring: RingObserver, times: CycleTimes, subscribers: Subscribers) -> None:
         self.times = times
@@ -48,11 +48,11 @@ class TelemetryFeed:
 
     def poll(self, now_ns: int) -> None:
         """Do what it is time for; times are monotonic, in ns."""
-        if now_ns - self._looked_ns < LOOK_NS:
+        if now_ns - self._looked_ns < CHECK_INTERVAL_NS:
             return
         self._looked_ns = now_ns
         self._wanted = self._subscribers.subscribed()
-        self._look()
+        self._check()
         if not self._wanted:
             self._forget()
             return
@@ -62,15 +62,15 @@ class TelemetryFeed:
 
     def end(self, now_ns: int) -> None:
         """Send what the ring still holds, and the last message."""
-        self._look()  # what was published last is seen at the second look
+        self._check()  # what was published last is seen at the second look
         for _ in range(MAX_LAST):
-            if not self._look():
+            if not self._check():
                 break
             self._send(now_ns)
         self._send(now_ns, ended=True)
         self._ring.close()
 
-    def _look(self) -> bool:
+    def _check(self) -> bool:
         """Take what there is; return whether there was anything."""
         taken = self._ring.take(MAX_FRAMES)
         self.times.take(taken[1])

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class FaultWords:
+class FaultTexts:
     """What people are told of one fault: the row of the fault table in words."""
 
     name: str
@@ -19,20 +19,20 @@ class FaultWords:
 
 
 @dataclass(frozen=True)
-class Words:
+class StatusTexts:
     """Names that the loop's numbers stand for; they come with the gateway's configuration."""
 
     states: tuple[str, ...]
-    faults: Mapping[int, FaultWords] = field(default_factory=dict)
+    faults: Mapping[int, FaultTexts] = field(default_factory=dict)
 
     def state(self, number: float) -> str:
         """Return the name of a state."""
         return self.states[int(number)] if 0 <= number < len(self.states) else "UNKNOWN"
 
-    def fault(self, code: int) -> FaultWords:
+    def fault(self, code: int) -> FaultTexts:
         """Return the words of a fault's code."""
         unknown = f"fault {code}"
-        return self.faults.get(code) or FaultWords(unknown, unknown, "", "", "see the daemon's log")
+        return self.faults.get(code) or FaultTexts(unknown, unknown, "", "", "see the daemon's log")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class HandlerTerms:
     name: str
     pid: int
     actuators: int
-    words: Words
+    words: StatusTexts
     lease_ns: int
     answer_ns: int
     command_rate: float

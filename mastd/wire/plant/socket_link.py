@@ -39,7 +39,7 @@ __all__ = [
 LOST_PLANT_NS = 2_000_000_000
 HIGH_WATER_MARK = 256  # messages: a quarter of a second at 1 kHz; never near 1, which loses half of them
 MAX_MESSAGE = 64 * 1024  # bytes
-LAST_WORD_MS = 200  # how long closing waits for the last command and the farewell to leave
+LINGER_MS = 200  # how long closing waits for the last command and the farewell to leave
 SPIN_NS = 200_000
 ANSWERS_ASLEEP = 300  # how many answers are waited for asleep after one that did not come while spinning
 DRAIN_LIMIT = 4 * HIGH_WATER_MARK  # messages taken per call at most
@@ -158,7 +158,7 @@ class SocketLink:
             return
         with contextlib.suppress(zmq.Again):  # no plant there any more
             self._socket.send(session.pack_map("bye", {}), zmq.NOBLOCK)
-        self._socket.close(linger=LAST_WORD_MS)
+        self._socket.close(linger=LINGER_MS)
         self._context.term()
 
     def _wait(self, sample: Sample, timeout_ns: int) -> int:

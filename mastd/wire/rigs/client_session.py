@@ -224,10 +224,10 @@ class ClientSession:
 
     def _say_again(self, now_ns: int) -> None:
         """Repeat the stops that were not confirmed: one that is lost must not be."""
-        for kind, said_ns in list(self._unconfirmed.items()):
-            if said_ns is None:
+        for kind, sent_ns in list(self._unconfirmed.items()):
+            if sent_ns is None:
                 self._unconfirmed[kind] = now_ns
-            elif now_ns - said_ns >= AGAIN_S * 1e9:
+            elif now_ns - sent_ns >= AGAIN_S * 1e9:
                 self.outbox.append(self.request(kind)[0])
                 self._unconfirmed[kind] = now_ns
 

@@ -59,14 +59,14 @@ class RigEventLoop:
         self._timer = None if self._lockstep else FrameTimer(config.period_ns)
         sockets.also(link.shown.descriptor if self._timer is None else self._timer.descriptor)
 
-    def run(self, told_to_end: Callable[[], bool]) -> None:
+    def run(self, stop_requested: Callable[[], bool]) -> None:
         """Serve until the daemon has ended or is gone."""
         looked = 0
         while True:
             now = time.monotonic_ns()
             if now - looked > SHOWN_NS // 2:
                 looked = now
-                if os.getppid() != self._parent or told_to_end():
+                if os.getppid() != self._parent or stop_requested():
                     break
             if self._poll() >= MESSAGES_PER_POLL:
                 time.sleep(PAUSE_S)

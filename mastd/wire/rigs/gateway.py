@@ -73,7 +73,7 @@ def main() -> int:
         rigs = NewestValueBlock(RIG_STATUS, given["rigs"])
         event_loop = RigEventLoop(config, loop.parent, sockets, counters, link, status, rigs, log)
         loop.ready()
-        event_loop.run(loop.told_to_end)
+        event_loop.run(loop.stop_requested)
     finally:
         sockets.close()
         log.close()

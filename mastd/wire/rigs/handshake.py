@@ -58,9 +58,9 @@ def agree(config: RigGatewayConfig, rig: RigConfig | None, hello: RigHello) -> l
 def _channel_reasons(ours: Sequence[ChannelLine], theirs: Sequence[ChannelLine]) -> list[str]:
     if tuple(ours) == tuple(theirs):
         return []
-    return [f"channels: daemon {_words(ours)}; rig {_words(theirs)}"]
+    return [f"channels: daemon {_text(ours)}; rig {_text(theirs)}"]
 
 
-def _words(channels: Sequence[ChannelLine]) -> str:
+def _text(channels: Sequence[ChannelLine]) -> str:
     text = ", ".join(f"{name} [{unit}]" for name, unit in channels)
     return text if len(text) <= MAX_LIST_LENGTH else f"{text[:MAX_LIST_LENGTH]} …"

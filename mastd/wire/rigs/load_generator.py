@@ -22,7 +22,7 @@ from mastd.wire.rigs.messages import Close
 
 READS: Final = ("pose.heave", "profile_time")
 _IDLE_S: Final = 0.02
-_LOOK_S: Final = 0.05
+_CHECK_INTERVAL_S: Final = 0.05
 """How often a rig looks whether it is still wanted."""
 _SLOW_S: Final = 0.01
 _PATIENCE_MS: Final = 2000
@@ -102,7 +102,7 @@ def steady(rigs: list[Rig], wanted: Callable[[], bool]) -> None:
         poller.register(rig.socket, zmq.POLLIN)
     next_check = 0.0
     while (now := time.monotonic()) < next_check or wanted():
-        next_check = next_check if now < next_check else now + _LOOK_S
+        next_check = next_check if now < next_check else now + _CHECK_INTERVAL_S
         ready = dict(poller.poll(_SIGN_MS))
         for rig in rigs:
             if rig.socket in ready:
@@ -135,7 +135,7 @@ def half_open(address: str, wanted: Callable[[], bool]) -> None:
     """Connect without a greeting, again and again: it is dropped each time."""
     while wanted():
         with machine.socket(machine.AF_UNIX) as raw, contextlib.suppress(OSError):
-            raw.settimeout(_LOOK_S)
+            raw.settimeout(_CHECK_INTERVAL_S)
             raw.connect(address.removeprefix("ipc://"))
             while wanted():
                 with contextlib.suppress(TimeoutError):

@@ -27,7 +27,7 @@ from mastd.wire.rigs.messages import MAX_RIG_MESSAGE
 
 MARK = 64
 HANDSHAKE_MS = 2000
-LAST_WORDS_MS = 200
+LINGER_MS = 200
 LOCAL, NETWORK = 0, 1
 
 _Socket = zmq.Socket[bytes]
@@ -107,7 +107,7 @@ class RigSockets:
         """Close everything and remove the socket's file; the last words have a moment to leave."""
         for context in (self._context, self._network):
             with contextlib.suppress(zmq.ZMQError):
-                context.destroy(linger=LAST_WORDS_MS)
+                context.destroy(linger=LINGER_MS)
         if self._file is not None:
             self._file.close()
 

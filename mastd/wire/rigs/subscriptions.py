@@ -62,13 +62,13 @@ class Subscriptions:
 
     def bind(self, session: RigSession, names: Sequence[str]) -> None:
         """Let a rig read these; names that are not known now are NaN until they are."""
-        self._look()
+        self._check()
         session.reads = tuple((name, self._find(name)[1]) for name in names)
         session.columns = self._columns(names)
 
     def refresh(self, sessions: Iterable[RigSession]) -> None:
         """Look whether another vehicle is simulated now, and if so where its channels are."""
-        if self._look():
+        if self._check():
             for session in sessions:
                 session.columns = self._columns([name for name, _ in session.reads])
 
@@ -78,7 +78,7 @@ class Subscriptions:
     def _find(self, name: str) -> tuple[int, str]:
         return self._places.get(name) or self._of_vehicle.get(name) or (-1, "")
 
-    def _look(self) -> bool:
+    def _check(self) -> bool:
         """Take the names of the vehicle that is simulated now; return whether it is another one."""
         status = self._status
         if not (status.changed() and status.read()):

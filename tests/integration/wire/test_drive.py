@@ -298,7 +298,7 @@ def test_the_car_of_a_driver_who_dies_coasts_after_the_timeout(table: Table) -> 
         wait_for(port.take, "it drives")
         process.kill()
     assert port.values.tolist() == [0.5, 0.75, 0.0, 0.0, DRIVE]
-    driver.hear(port.values, 1.0)
+    driver.receive(port.values, 1.0)
     lost, torque, time = [], [], 1.0
     for look in range(60):
         assert not port.take(), "nobody says anything any more"

@@ -17,10 +17,10 @@ from typing import Final
 
 from rich.console import Console
 
-from mastd.panel.board import Board
+from mastd.panel.board import PanelStatus
 from mastd.panel.connections import Watcher
 from mastd.panel.screen import screen
-from mastd.panel.status_text import answer_words
+from mastd.panel.status_text import answer_text
 from mastd.panel.view import Display, View
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import ROOT, Lab, quick_lab
@@ -56,7 +56,7 @@ def shoot(lab: Lab, directory: Path) -> None:
     """Bring the table to what the pictures show."""
     lab.run("ctl", "status", "--wait", timeout=PATIENCE_S)
     connect = partial(OperatorClient, f"ipc://{lab.runtime}/mastd.operators", ME)
-    board = Board(ME, observer=False)
+    board = PanelStatus(ME, observer=False)
     watcher = Watcher(connect(), connect, board)
     watcher.start()
 
@@ -76,7 +76,7 @@ def shoot(lab: Lab, directory: Path) -> None:
         def ask(verb: str, **arguments: object) -> None:
             answer = client.command(verb, arguments)
             assert answer.accepted, answer.reason
-            board.tell(answer_words(answer))
+            board.tell(answer_text(answer))
 
         ask("load", profile=str(lab.profile(PROFILE)))
         ask("raise")

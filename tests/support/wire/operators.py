@@ -25,7 +25,7 @@ from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_l
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.operators.config import GatewayConfig
 from mastd.wire.operators.gateway import GatewayHandle
-from mastd.wire.operators.terms import FaultWords
+from mastd.wire.operators.terms import FaultTexts
 from tests.support.lab import PATIENCE
 
 ACTUATORS = 7
@@ -33,7 +33,7 @@ FLAT_MEMORY_KB = 4096
 """By how much a gateway's memory may grow while it is abused."""
 STATES = tuple(state.name for state in State)
 FAULTS = {
-    int(code): FaultWords(code.name, row.title, row.action.name.lower(), row.clear, row.hint)
+    int(code): FaultTexts(code.name, row.title, row.action.name.lower(), row.clear, row.hint)
     for code, row in ROWS.items()
 }
 CONDITIONS = Conditions(

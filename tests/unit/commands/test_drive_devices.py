@@ -158,7 +158,7 @@ def test_records_become_events() -> None:
 
 def moved(gamepad: Gamepad, number: int, value: float) -> Inputs:
     """Move an axis; return what is sent."""
-    gamepad.hear(Event(AXIS, number, value, False))
+    gamepad.on_event(Event(AXIS, number, value, False))
     return gamepad.inputs()
 
 
@@ -172,7 +172,7 @@ def test_a_stick_to_the_left_steers_to_the_left_from_its_dead_zone_on() -> None:
 
 def test_a_pedal_is_off_until_it_has_been_moved() -> None:
     gamepad = Gamepad(USUAL)
-    gamepad.hear(Event(AXIS, 5, 0.0, True))
+    gamepad.on_event(Event(AXIS, 5, 0.0, True))
     assert gamepad.inputs() == Inputs(gear=DRIVE)
     assert moved(gamepad, 5, 1.0).throttle == 1.0
     assert moved(gamepad, 5, -1.0).throttle == 0.0
@@ -195,8 +195,8 @@ def test_buttons_change_gears_and_stop() -> None:
     gamepad = Gamepad(USUAL)
 
     def press(number: int, initial: bool = False) -> tuple[str, int]:
-        done = gamepad.hear(Event(BUTTON, number, 1.0, initial))
-        assert gamepad.hear(Event(BUTTON, number, 0.0, initial)) == ""
+        done = gamepad.on_event(Event(BUTTON, number, 1.0, initial))
+        assert gamepad.on_event(Event(BUTTON, number, 0.0, initial)) == ""
         return done, gamepad.inputs().gear
 
     assert press(5) == ("", 1)
@@ -215,7 +215,7 @@ def test_buttons_change_gears_and_stop() -> None:
 def test_whatever_a_device_gives_what_is_sent_can_be_read(data: bytes) -> None:
     gamepad = Gamepad(USUAL)
     for event in EventReader().feed(data):
-        gamepad.hear(event)
+        gamepad.on_event(event)
     inputs = gamepad.inputs()
     assert read_from_client(pack_drive(1, 1, inputs)) == Drive(1, 1, *inputs)
 

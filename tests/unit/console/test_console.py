@@ -21,7 +21,7 @@ from mastd.console.access import Sessions, TokenFiles, Tokens, Tries
 from mastd.console.endpoint import Endpoint, endpoint
 from mastd.console.lane import MAX_QUEUE_LENGTH, Lane
 from mastd.console.messages import Choice, MessageError, Order, Ping, read_message
-from mastd.console.outbox import MAX_TRACES, MAX_WORDS, Outbox, Traces, TraceWriter
+from mastd.console.outbox import MAX_TEXTS, MAX_TRACES, Outbox, Traces, TraceWriter
 from mastd.errors import UsageError
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import PATIENCE
@@ -121,9 +121,9 @@ def test_an_outbox_keeps_words_the_newest_status_and_some_traces() -> None:
         for k in range(MAX_TRACES + 3):
             box.trace(Traces(np.array([k], np.int64), np.zeros((1, 1), np.float32)))
             box.show(f"status {k}")
-        assert all(box.say(f"word {k}") for k in range(MAX_WORDS))
+        assert all(box.say(f"word {k}") for k in range(MAX_TEXTS))
         assert not box.say("one too many")
-        assert [await box.take() for _ in range(MAX_WORDS)] == [f"word {k}" for k in range(MAX_WORDS)]
+        assert [await box.take() for _ in range(MAX_TEXTS)] == [f"word {k}" for k in range(MAX_TEXTS)]
         assert await box.take() == f"status {MAX_TRACES + 2}"
         box.show("the next status waits for a trace")
         first = await box.take()

@@ -59,13 +59,13 @@ def ridden(vehicle: TableVehicle, bound: BoundRig | None = None, count: int = 12
 
 
 def steps(
-    vehicle: DrivenVehicle, seconds: float, hear: FloatArray | None = None
+    vehicle: DrivenVehicle, seconds: float, receive: FloatArray | None = None
 ) -> tuple[FloatArray, set[Code]]:
     """Drive on, an operator being heard if told; return the last of what the driver does, and all faults."""
     numbers, codes = np.zeros(VEHICLE_NUMBERS), set()
     for _ in range(round(seconds / PERIOD)):
-        if hear is not None:
-            vehicle.hear(hear)
+        if receive is not None:
+            vehicle.receive(receive)
         vehicle.step(numbers)
         codes |= {report.code for report in vehicle.reports()}
     return numbers[DRIVER : DRIVER + DRIVER_NUMBERS], codes

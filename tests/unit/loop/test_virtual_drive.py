@@ -185,7 +185,7 @@ def steered(drive: VirtualDrive, first: int, count: int) -> bytes:
     seen = []
     for k in range(first, first + count):
         if k % 20 == 0:
-            drive.hear(np.array([0.3 * math.sin(1e-3 * k), 0.4, 0.0, 0.0, 100.0]))
+            drive.receive(np.array([0.3 * math.sin(1e-3 * k), 0.4, 0.0, 0.0, 100.0]))
         drive.step()
         seen.append(np.concatenate([drive.motion.ravel(), drive.signals, drive.asked, drive.given]))
         seen.append(drive.inputs.copy())

@@ -16,7 +16,7 @@ from mastd.motion.preflight.envelope import Envelope
 from mastd.motion.preflight.limits import Limit
 from mastd.motion.preflight.preflight import check
 from mastd.motion.washout.design import Boxes, boxes
-from mastd.report.profile_words import payload_words, stream_words
+from mastd.report.profile_words import payload_text, stream_text
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.core.export import as_json
 from mastd.settings.core.loader import load, load_text
@@ -214,11 +214,11 @@ def test_a_bandwidth_that_the_rate_does_not_carry_is_refused() -> None:
 
 def test_pages_say_what_a_rig_gives() -> None:
     assert (
-        stream_words(as_json(read(STREAM))["stream"])
+        stream_text(as_json(read(STREAM))["stream"])
         == "pose of rig source, followed with 10 Hz: heave ± 25 mm"
     )
-    assert "rig simulator, cueing: washout" in stream_words(as_json(read(SEAT))["stream"])
-    assert payload_words(as_json(read(EXTERNAL))["payload"]) == "vehicle of rig car, of 2 t"
+    assert "rig simulator, cueing: washout" in stream_text(as_json(read(SEAT))["stream"])
+    assert payload_text(as_json(read(EXTERNAL))["payload"]) == "vehicle of rig car, of 2 t"
 
 
 @pytest.mark.parametrize(("event", "state"), [(Event.ARM, State.READY), (Event.START, State.ARMED)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mastd.panel.board import Board
+from mastd.panel.board import PanelStatus
 from mastd.panel.keys import BINDINGS, CONFIRM, CONFIRM_S, KeyReader, own
 from mastd.panel.terminal import speaks_unicode
 from mastd.wire.access.verbs import STOPPING, VERBS, may
@@ -48,7 +48,7 @@ def test_whatever_moves_the_table_is_confirmed_and_stops_are_not() -> None:
 
 def test_a_confirmation_is_the_next_key_and_soon() -> None:
     now = 0.0
-    board = Board("anna", observer=False, clock=lambda: now)
+    board = PanelStatus("anna", observer=False, clock=lambda: now)
     assert board.confirmed(CONFIRM) == ""
     board.ask("lower")
     assert "lower? press y" in board.view().question
@@ -80,7 +80,7 @@ def test_characters_beyond_ascii_need_a_terminal_that_knows_them(
 
 
 def test_the_board_keeps_the_newest_messages_and_tells_what_changes() -> None:
-    board = Board("anna", observer=False)
+    board = PanelStatus("anna", observer=False)
     board.show({"state": "READY", "loop": "running"})
     board.show({"state": "ARMED", "loop": "running"})
     board.show({"state": "FAULT", "loop": "running", "cause": {"text": "link 3"}})
@@ -95,5 +95,5 @@ def test_the_board_keeps_the_newest_messages_and_tells_what_changes() -> None:
     for number in range(100):
         board.tell(str(number))
     assert board.told == 104
-    assert [message.text for message in board.told_since(102)] == ["98", "99"]
-    assert len(board.told_since(0)) == len(board.view().messages) == 50
+    assert [message.text for message in board.messages_since(102)] == ["98", "99"]
+    assert len(board.messages_since(0)) == len(board.view().messages) == 50

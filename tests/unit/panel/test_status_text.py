@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mastd.panel.status_text import line, page, vehicle_words
+from mastd.panel.status_text import line, page, vehicle_text
 from mastd.safety.states import State
 from tests.support.wire.operators import StandInLoop
 from tests.unit.wire.operators.test_sessions import Counter
@@ -55,14 +55,14 @@ def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_vehicle_on_the_table_is_told_with_what_its_seat_feels() -> None:
     vehicle = {"name": "van", "driven": False, "seat": {"rms": {"x": 0.1, "y": 0.2, "z": 0.314}}}
-    assert vehicle_words(vehicle) == "van on the table; seat x 0.10, y 0.20, z 0.31 m/s2 weighted"
+    assert vehicle_text(vehicle) == "van on the table; seat x 0.10, y 0.20, z 0.31 m/s2 weighted"
 
 
 def test_a_vehicle_that_is_driven_is_told_with_its_speed_gear_and_a_driver_who_is_lost() -> None:
     driven = {"driven": True, "driver_lost": False, "speed": 10.0, "driver": {"gear": -2.0}}
-    assert vehicle_words(driven) == " 36.0 km/h  lever R2"
+    assert vehicle_text(driven) == " 36.0 km/h  lever R2"
     unknown = {"driven": True, "driver_lost": True, "speed": None, "driver": {"gear": None}}
-    assert vehicle_words(unknown) == "not known  lever not known  DRIVER LOST"
+    assert vehicle_text(unknown) == "not known  lever not known  DRIVER LOST"
     counter = Counter()
     assert "\n  vehicle       45.0 km/h  lever 2\n" in page(counter.handler.status_view.snapshot(counter.now))
     counter.loop.status.set_text("vehicle", "")

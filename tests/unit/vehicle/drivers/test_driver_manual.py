@@ -44,7 +44,7 @@ def controls_of(
         time = look * SAMPLE
         values = script(time)
         if values is not None:
-            driver.hear(np.array(values), time)
+            driver.receive(np.array(values), time)
         times = np.asarray(time + STEP * np.arange(1, 11), dtype=np.float64)
         controls = no_controls(car.model, times)
         driver.act(seen(car, time, speed, engine), times, controls)
@@ -65,7 +65,7 @@ def driven(name: str, script: Script, duration: float, speed: float = 0.0) -> tu
         time = look * SAMPLE
         values = script(time)
         if values is not None:
-            driver.hear(np.array(values), time)
+            driver.receive(np.array(values), time)
         times = np.asarray(time + STEP * np.arange(1, 11), dtype=np.float64)
         controls = no_controls(car.model, times)
         driver.act(sights[-1], times, controls)

@@ -257,7 +257,7 @@ def roll_on(vehicle: VehicleOnRoad, count: int) -> FloatArray:
     """Let it roll, driven by nobody's hands and feet; return the speeds."""
     speeds = np.zeros(count)
     for k in range(count):
-        vehicle.hear(COASTING)
+        vehicle.receive(COASTING)
         vehicle.step()
         speeds[k] = vehicle.signals[3]
     assert vehicle.conditions == ()

@@ -105,7 +105,7 @@ def test_a_vehicle_that_spins_coasts_to_rest_and_is_driven_again() -> None:
     def go(seconds: float, values: list[float]) -> list[list[str]]:
         seen = []
         for _ in range(round(seconds / PERIOD / 10)):
-            drive.hear(np.array(values))
+            drive.receive(np.array(values))
             for _ in range(10):
                 drive.step()
                 seen.append(names(drive))
@@ -153,7 +153,7 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
     drive.step()
     assert names(drive) == [fallbacks.DRIVER_LOST]
     for _ in range(1000):
-        drive.hear(heard)
+        drive.receive(heard)
         drive.step()
     assert drive.conditions == ()
     assert drive.inputs[:2] == pytest.approx(heard[:2], abs=1e-3)
@@ -174,7 +174,7 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
     assert drive.inputs[0] == pytest.approx(heard[0], abs=0.01)
     assert drive.inputs[1] == 0.0
     assert drive.vehicle.share == 1.0
-    drive.hear(heard)
+    drive.receive(heard)
     for _ in range(11):
         drive.step()
     assert drive.conditions == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mastd.errors import UsageError
-from mastd.wire.access.keys import LOOK_S, KeyRing, read_key
+from mastd.wire.access.keys import CHECK_INTERVAL_S, KeyRing, read_key
 from mastd.wire.access.roles import ROLES
 from mastd.wire.access.sessions import PeerIdentity
 
@@ -55,7 +55,7 @@ def test_changes_within_one_tick_of_the_clock_are_seen(tmp_path: Path) -> None:
         for path, changed in times.items():
             if path.exists():
                 os.utime(path, ns=(changed, changed))
-        now[0] += 2.0 * LOOK_S
+        now[0] += 2.0 * CHECK_INTERVAL_S
 
     ring.revoke("anna")
     tick()

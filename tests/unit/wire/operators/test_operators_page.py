@@ -148,7 +148,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"of the PUB | {sockets.SNAPSHOT_HIGH_WATER_MARK} |" in CHAPTER
     assert f"`MAXMSGSIZE` | {sockets.MAX_FRAME // 1024} kB |" in CHAPTER
     assert f"`HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
-    assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
+    assert f"`LINGER` | {sockets.LINGER_MS} ms" in CHAPTER
     assert f"at most {event_loop.MESSAGES_PER_POLL} a turn" in CHAPTER
     assert f"pauses {event_loop.PAUSE_S * 1e3:g} ms" in CHAPTER
     assert f"of the XPUB | {sockets.TELEMETRY_HIGH_WATER_MARK} |" in CHAPTER

@@ -42,7 +42,7 @@ from mastd.wire.operators.messages import (
 )
 from mastd.wire.operators.ports import HandlerPorts
 from mastd.wire.operators.requests import SlotBook, split_refusal
-from mastd.wire.operators.terms import HandlerTerms, Words
+from mastd.wire.operators.terms import HandlerTerms, StatusTexts
 from tests.support.wire.operators import ACTUATORS, FAULTS, STATES, StandInLoop, wait_for
 
 MS = 1_000_000
@@ -52,7 +52,7 @@ TERMS = HandlerTerms(
     name="mastd",
     pid=4711,
     actuators=ACTUATORS,
-    words=Words(STATES, FAULTS),
+    words=StatusTexts(STATES, FAULTS),
     lease_ns=60 * SECOND,
     answer_ns=500 * MS,
     command_rate=1000.0,

@@ -99,7 +99,7 @@ def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:
 def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"| {socket_link.HIGH_WATER_MARK} | {socket_link.HIGH_WATER_MARK} |" in PAGE
     assert socket_link.MAX_MESSAGE == 64 * 1024
-    assert f"{socket_link.LAST_WORD_MS} ms when closing" in PAGE
+    assert f"{socket_link.LINGER_MS} ms when closing" in PAGE
     assert socket_link.LOST_PLANT_NS == 2_000_000_000 == endpoint.SILENCE_NS
     assert endpoint.LATEST_COMMAND_NS == 100_000_000
     assert endpoint.COMPLAINT_INTERVAL_NS == 500_000_000

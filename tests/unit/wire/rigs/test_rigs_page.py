@@ -124,7 +124,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"| `RCVHWM` | {sockets.MARK} |" in CHAPTER
     assert f"| `MAXMSGSIZE` | {4 * messages.MAX_RIG_MESSAGE // 1024} kB |" in CHAPTER
     assert f"| `HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
-    assert f"`LINGER` | {sockets.LAST_WORDS_MS} ms" in CHAPTER
+    assert f"`LINGER` | {sockets.LINGER_MS} ms" in CHAPTER
     assert f"at most {messages.MAX_RIG_MESSAGE} bytes, from the daemon {messages.MAX_TO_RIG}" in (CHAPTER)
     assert f"at most {messages.MAX_TEXT_LENGTH} characters" in CHAPTER
     assert f"at most {messages.MAX_READS}" in CHAPTER
