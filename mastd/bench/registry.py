@@ -63,7 +63,7 @@ class Scope:
 
     seeds: tuple[int, ...] = tuple(range(1, 11))
     directory: Path = Path("runs/bench")
-    tell: Callable[[str], None] = lambda _line: None
+    report: Callable[[str], None] = lambda _line: None
     """Hears of each play's end."""
 
 

@@ -15,9 +15,9 @@ _CLEAR: Final = "\r\x1b[K"
 class Progress:
     """Redraws its line twice a second at most, and takes it away at the end; not shown, it does nothing."""
 
-    def __init__(self, words: Callable[[float], str], *, shown: bool, first: str = "") -> None:
-        """Tell what is done as ``words`` has it; ``first`` stands there until then."""
-        self._text = words
+    def __init__(self, text_of: Callable[[float], str], *, shown: bool, first: str = "") -> None:
+        """Tell what is done as ``text_of`` has it; ``first`` stands there until then."""
+        self._text = text_of
         self._shown = shown
         self._drawn = time.monotonic()
         if shown and first:

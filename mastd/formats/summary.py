@@ -32,7 +32,7 @@ _SEGMENTS_AT_ONCE: Final = 64
 class Statistics:
     """Figures of one channel, in the channel's unit, of those of its values that are finite numbers.
 
-    ``least_index`` and ``most_index`` are the places (from 0) where ``least`` and ``most`` stand first.
+    ``min_index`` and ``max_index`` are the places (from 0) where ``minimum`` and ``maximum`` stand first.
     ``rms`` is about zero, ``deviation`` about the mean and divided by the count, ``crest`` the largest size
     over ``rms``. What does not exist, since no value is finite or all are zero, is None.
     """
@@ -41,10 +41,10 @@ class Statistics:
     missing: int
     """Values that are NaN."""
     infinite: int
-    least: float | None = None
-    least_index: int | None = None
-    most: float | None = None
-    most_index: int | None = None
+    minimum: float | None = None
+    min_index: int | None = None
+    maximum: float | None = None
+    max_index: int | None = None
     mean: float | None = None
     rms: float | None = None
     deviation: float | None = None
@@ -55,10 +55,10 @@ class Statistics:
 class _Extremes:
     missing: int
     infinite: int
-    least: float
-    least_index: int
-    most: float
-    most_index: int
+    minimum: float
+    min_index: int
+    maximum: float
+    max_index: int
 
 
 def statistics(values: FloatArray) -> Statistics:
@@ -68,7 +68,7 @@ def statistics(values: FloatArray) -> Statistics:
     if not found:
         return Statistics(count, ends.missing, ends.infinite)
     # Divided by the largest of them, squares of huge and of tiny values stay within what a float can hold.
-    size = max(abs(ends.least), abs(ends.most)) or 1.0
+    size = max(abs(ends.minimum), abs(ends.maximum)) or 1.0
     total = square = 0.0
     for block, _ in _finite_blocks(values):
         scaled = block / size
@@ -81,14 +81,14 @@ def statistics(values: FloatArray) -> Statistics:
         count,
         ends.missing,
         ends.infinite,
-        ends.least,
-        ends.least_index,
-        ends.most,
-        ends.most_index,
+        ends.minimum,
+        ends.min_index,
+        ends.maximum,
+        ends.max_index,
         mean=_held(size * mean),
         rms=_held(size * rms),
         deviation=_held(size * math.sqrt(about / found)),
-        crest=max(abs(ends.least), abs(ends.most)) / size / rms if rms > 0.0 else None,
+        crest=max(abs(ends.minimum), abs(ends.maximum)) / size / rms if rms > 0.0 else None,
     )
 
 
@@ -99,17 +99,17 @@ def _held(value: float) -> float:
 
 def _extremes(values: FloatArray) -> _Extremes:
     missing = infinite = 0
-    minimum, maximum, least_index, most_index = math.inf, -math.inf, 0, 0
+    minimum, maximum, min_index, max_index = math.inf, -math.inf, 0, 0
     for start in range(0, len(values), _BLOCK):
         missing += int(np.isnan(values[start : start + _BLOCK]).sum())
         infinite += int(np.isinf(values[start : start + _BLOCK]).sum())
     for block, indices in _finite_blocks(values):
         low, high = int(block.argmin()), int(block.argmax())
         if block[low] < minimum:
-            minimum, least_index = float(block[low]), int(indices[low])
+            minimum, min_index = float(block[low]), int(indices[low])
         if block[high] > maximum:
-            maximum, most_index = float(block[high]), int(indices[high])
-    return _Extremes(missing, infinite, minimum, least_index, maximum, most_index)
+            maximum, max_index = float(block[high]), int(indices[high])
+    return _Extremes(missing, infinite, minimum, min_index, maximum, max_index)
 
 
 def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | range]]:
@@ -123,7 +123,7 @@ def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | 
             yield block[sound], start + np.flatnonzero(sound)
 
 
-def place(series: Series, index: int) -> float | None:
+def position_at(series: Series, index: int) -> float | None:
     """Return the axis value at ``index`` (from 0), None where it is unknown."""
     if series.places is not None:
         found = float(series.places[index])

@@ -107,14 +107,14 @@ class Stalls:
     def as_json(self) -> dict[str, object]:
         """Return plain data."""
 
-        def told(gaps: Sequence[float], longest: float) -> dict[str, object]:
+        def summary_of(gaps: Sequence[float], longest: float) -> dict[str, object]:
             return {"count": len(gaps), "longest_s": longest, "share": sum(gaps) / self.watched_s}
 
         return {
             "real_time": self.real_time,
             "watched_s": self.watched_s,
-            "machine": told(self.machine_s, self.longest_machine_s),
-            "other_threads": told(self.preempted_s, self.longest_preempted_s),
+            "machine": summary_of(self.machine_s, self.longest_machine_s),
+            "other_threads": summary_of(self.preempted_s, self.longest_preempted_s),
         }
 
 

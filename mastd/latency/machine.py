@@ -98,7 +98,7 @@ def processor_times(root: Path = Path("/")) -> tuple[float, ...] | None:
     return tuple(map(float, match[1].split())) if match else None
 
 
-def shares(
+def busy_ratios(
     before: Sequence[float] | None, after: Sequence[float] | None
 ) -> tuple[float | None, float | None]:
     """Return which share of the time between was busy and which was stolen, of two ``processor_times``."""

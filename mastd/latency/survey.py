@@ -44,7 +44,7 @@ def survey(
             seen = wakeup.stalls(granted, watched, lambda done: report((2.0 * each + done) / seconds))
         finally:
             realtime.relax()
-    busy, stolen = machine.shares(before, machine.processor_times())
+    busy, stolen = machine.busy_ratios(before, machine.processor_times())
     return Measurement(
         rate_hz=rate_hz,
         duration_s=seconds,

@@ -49,7 +49,7 @@ def _row(
     number: int, actuator: ActuatorReading, lies: bool, widths: tuple[int, int], display: Display
 ) -> Text:
     name_width, bar_width = widths
-    style, note = _state(actuator.share, lies)
+    style, note = _state(actuator.ratio, lies)
     little = actuator.margin is not None and not actuator.margin >= LITTLE_FORCE
     margin_style = (
         "" if not little else CARE if actuator.margin is not None and actuator.margin >= 0.0 else BAD
@@ -58,7 +58,7 @@ def _row(
         [
             (f"{number} ", "bold"),
             filled(actuator.name, name_width),
-            (track(_within(actuator.share), bar_width, glyphs(display)), style),
+            (track(_within(actuator.ratio), bar_width, glyphs(display)), style),
             _figure(actuator.length, 1e3, "z11.2f") if name_width else "",
             _figure(actuator.offset, 1e3, "+z10.2f"),
             _figure(actuator.following, 1e3, "z10.2f"),

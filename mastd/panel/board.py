@@ -49,9 +49,9 @@ class PanelStatus:
             for reported in (before, status)
         ]
         if was_lost:
-            self.tell("the daemon answers again", event=True)
+            self.add_message("the daemon answers again", event=True)
         elif before and changed[0] != changed[1]:
-            self.tell(_change(before, status), good=not changed[1][2], event=True)
+            self.add_message(_change(before, status), good=not changed[1][2], event=True)
         if was_lost or changed[0] != changed[1]:
             self.changed.set()
 
@@ -72,7 +72,7 @@ class PanelStatus:
         with self._lock:
             return bool(self._lost) or self._clock() - self._arrived > LOST_S
 
-    def tell(self, text: str, good: bool = True, event: bool = False) -> None:
+    def add_message(self, text: str, good: bool = True, event: bool = False) -> None:
         """Add a message."""
         message = Message(time.strftime("%H:%M:%S"), text, good, event)
         with self._lock:
@@ -87,7 +87,7 @@ class PanelStatus:
             return list(self._messages)[len(self._messages) - new :]
 
     @property
-    def told(self) -> int:
+    def message_count(self) -> int:
         """How many messages have been told ever."""
         with self._lock:
             return self._count

@@ -25,11 +25,11 @@ Connect = Callable[[], OperatorClient]
 class Watcher(threading.Thread):
     """Puts every status on the board until ``leave``; ``client`` is the first connection."""
 
-    def __init__(self, client: OperatorClient, connect: Connect, board: PanelStatus) -> None:
+    def __init__(self, client: OperatorClient, connect: Connect, panel_status: PanelStatus) -> None:
         super().__init__(name="status", daemon=True)
         self._client: OperatorClient | None = client
         self._connect = connect
-        self._status = board
+        self._status = panel_status
         self._left = threading.Event()
 
     def leave(self) -> None:
@@ -69,10 +69,10 @@ def description_of(client: OperatorClient) -> dict[str, Any]:
 class Sender(threading.Thread):
     """Sends one verb at a time and tells the board what became of it."""
 
-    def __init__(self, connect: Connect, board: PanelStatus, name: str) -> None:
+    def __init__(self, connect: Connect, panel_status: PanelStatus, name: str) -> None:
         super().__init__(name=name, daemon=True)
         self._connect = connect
-        self._status = board
+        self._status = panel_status
         self._client: OperatorClient | None = None
         self._condition = threading.Condition()
         self._verb = ""
@@ -83,7 +83,9 @@ class Sender(threading.Thread):
         with self._condition:
             waiting = self._verb
             unsent = f"; {verb} is NOT sent" if waiting not in ("", verb) else ""
-            self._status.tell(f"{waiting or verb} is sent and waits for its answer{unsent}", good=not unsent)
+            self._status.add_message(
+                f"{waiting or verb} is sent and waits for its answer{unsent}", good=not unsent
+            )
             self._verb = waiting or verb
             self._condition.notify_all()
 
@@ -116,9 +118,9 @@ class Sender(threading.Thread):
             answer = self._client.command(verb)
         except Exception as error:  # whatever it is, the key must work the next time
             what = f"{verb} was NOT CONFIRMED, use the e-stop of the table: " if verb in STOPPING else ""
-            self._status.tell(printable(f"{what}{error}", keep=""), good=False)
+            self._status.add_message(printable(f"{what}{error}", keep=""), good=False)
             if self._client is not None:
                 self._client.close()
                 self._client = None
         else:
-            self._status.tell(printable(answer_text(answer), keep=""), answer.accepted)
+            self._status.add_message(printable(answer_text(answer), keep=""), answer.accepted)

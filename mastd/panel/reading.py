@@ -80,7 +80,7 @@ class ActuatorReading:
         return None if self.length is None or self.neutral is None else self.length - self.neutral
 
     @property
-    def share(self) -> float | None:
+    def ratio(self) -> float | None:
         """How far it is from its neutral length, as a share of the stroke: ±1 at the ends."""
         return None if self.offset is None or not self.stroke else self.offset / self.stroke
 

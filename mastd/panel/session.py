@@ -40,10 +40,10 @@ _BYTES: Final = 1024
 class Drawer(threading.Thread):
     """Draws in a thread of its own: a terminal that takes nothing must not keep keys from being read."""
 
-    def __init__(self, terminal: Terminal, board: PanelStatus) -> None:
+    def __init__(self, terminal: Terminal, panel_status: PanelStatus) -> None:
         super().__init__(name="screen", daemon=True)
         self._terminal = terminal
-        self._status = board
+        self._status = panel_status
         self._painter = Painter(terminal.write)
         self._iterate = threading.Lock()
         self._left = False
@@ -95,14 +95,14 @@ class Panel:
     """What keys do; ``run`` takes them until somebody leaves."""
 
     def __init__(
-        self, terminal: Terminal, board: PanelStatus, connect: partial[OperatorClient], observer: bool
+        self, terminal: Terminal, panel_status: PanelStatus, connect: partial[OperatorClient], observer: bool
     ) -> None:
         self._terminal = terminal
-        self._status = board
+        self._status = panel_status
         self._observer = observer
-        self._commands = Sender(connect, board, "commands")
-        self._stops = {verb: Sender(connect, board, verb) for verb in sorted(STOPPING)}
-        self._drawer = Drawer(terminal, board)
+        self._commands = Sender(connect, panel_status, "commands")
+        self._stops = {verb: Sender(connect, panel_status, verb) for verb in sorted(STOPPING)}
+        self._drawer = Drawer(terminal, panel_status)
         self._keys = KeyReader()
         self._left = False
 
@@ -155,7 +155,7 @@ class Panel:
         elif binding.name in STOPPING:
             self._stops[binding.name].ask(binding.name)
         elif self._observer:
-            self._status.tell(
+            self._status.add_message(
                 f"{binding.name} is not available: you are an observer, only s and e work", good=False
             )
         elif binding.confirm_key:
@@ -165,7 +165,7 @@ class Panel:
 
     def _send(self, verb: str) -> None:
         if self._status.lost:
-            self._status.tell(f"{verb} is NOT sent: the connection is lost", good=False)
+            self._status.add_message(f"{verb} is NOT sent: the connection is lost", good=False)
         else:
             self._commands.ask(verb)
 
@@ -205,18 +205,18 @@ def watch_panel(
     me, observer = first.welcome.operator, granted is None or not commands(granted)
     # The same daemon all the time: where another one answers, somebody would command another table.
     connect = partial(OperatorClient, first.address, me, role, "mastd ctl watch", keys)
-    board = PanelStatus(me, observer)
-    watcher = Watcher(first, connect, board)
+    panel_status = PanelStatus(me, observer)
+    watcher = Watcher(first, connect, panel_status)
     watcher.start()
     with terminal:
-        panel = Panel(terminal, board, connect, observer)
+        panel = Panel(terminal, panel_status, connect, observer)
         number = panel.run()
-    reported = board.told
+    reported = panel_status.message_count
     panel.say_goodbye()
     watcher.leave()
     watcher.join(SOONEST_S)
-    texts = [message.text for message in board.messages_since(reported) if not message.event]
-    view = board.view()
+    texts = [message.text for message in panel_status.messages_since(reported) if not message.event]
+    view = panel_status.view()
     texts.append(f"panel closed, nothing was stopped; the state was {state_name(view)}")
     return (0 if number in (0, signal.SIGINT) else 128 + number), texts
 

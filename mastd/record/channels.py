@@ -110,9 +110,9 @@ class PeriodCounter:
                 if self._base is None:
                     self._base = int(missed)
                 self._missed = max(self._missed, int(missed) - self._base)
-        return self.place(number)
+        return self.position(number)
 
-    def place(self, number: int) -> int:
+    def position(self, number: int) -> int:
         """Return the period number of a frame relative to the frames that were taken."""
         return number - self._first + self._missed
 

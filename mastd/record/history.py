@@ -93,9 +93,9 @@ class History:
         if arrived.size <= MAX_EVENT_BYTES or is_first_cause(arrived.event):
             self._events.append(arrived)
 
-    def place(self, number: int) -> int:
+    def position(self, number: int) -> int:
         """Return the period of an event before which ``number`` frames were offered."""
-        return self._periods.place(number)
+        return self._periods.position(number)
 
     def since(self, period: int) -> Iterator[tuple[int, bytes]]:
         """Yield number and bytes of the frames kept from ``period`` on."""
@@ -137,7 +137,7 @@ class FaultFiles:
         if self._begun >= MAX_FILES or len(self._open) >= MAX_OPEN:
             self.skipped += 1
             return
-        index = self._history.place(fault.number)
+        index = self._history.position(fault.number)
         for origin in origins:
             try:
                 writer = self._create(fault, origin, index)

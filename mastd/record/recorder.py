@@ -208,7 +208,7 @@ class RecorderHandle:
     @property
     def ring(self) -> RingLocation:
         """The frames' ring, for processes that read it."""
-        return self._ring.place
+        return self._ring.location
 
     @property
     def process_id(self) -> int:

@@ -158,7 +158,7 @@ class RunWriter:
 
     def time_ns(self, number: int) -> int:
         """Return the file time of an event after ``number`` offered frames."""
-        return self._periods.place(number) * self._period_ns
+        return self._periods.position(number) * self._period_ns
 
     def synchronise_if_due(self) -> None:
         """Flush and synchronise data older than 0.25 s of wall time."""

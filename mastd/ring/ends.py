@@ -87,7 +87,7 @@ class RingProducer:
         self._stride = stride
 
     @property
-    def place(self) -> RingLocation:
+    def location(self) -> RingLocation:
         """Where it is, for the processes at its other ends."""
         return RingLocation(self.fd, self.width, self.capacity)
 

@@ -115,7 +115,7 @@ class _Column:
     unit: str = "m"
     factor: float = 1.0
 
-    def told(self, value: float) -> str:
+    def describe(self, value: float) -> str:
         """Return name and value as written in the file."""
         return f"{self.name} {value / self.factor:g}"
 
@@ -172,12 +172,13 @@ def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> No
     if row:
         before = x[row - 1] / of_x.factor
         raise FormatError(
-            f"{path}: data row {row + 1}: {of_x.told(x[row])} does not increase: {before:g} before"
+            f"{path}: data row {row + 1}: {of_x.describe(x[row])} does not increase: {before:g} before"
         )
     row = _first(~(gaps <= MAX_GAP))
     if row:
         raise FormatError(
-            f"{path}: data row {row + 1}: {of_x.told(x[row])} is {gaps[row - 1]:g} m after the row before, "
+            f"{path}: data row {row + 1}: {of_x.describe(x[row])} is "
+            f"{gaps[row - 1]:g} m after the row before, "
             f"expected at most {MAX_GAP:g} m: {of_x.doubt}"
         )
     for k, column in enumerate(columns[1:], start=1):
@@ -185,7 +186,7 @@ def _check_rows(path: Path, columns: Sequence[_Column], table: FloatArray) -> No
         row = _first(~(slopes <= STEEPEST))
         if row:
             raise FormatError(
-                f"{path}: data row {row + 1}: {column.told(table[row, k])} is at a slope of "
+                f"{path}: data row {row + 1}: {column.describe(table[row, k])} is at a slope of "
                 f"{slopes[row - 1]:.3g} from the previous row, maximum {STEEPEST:g}: {column.doubt}"
             )
         _check_rises(path, column, x, table[:, k])
@@ -202,7 +203,8 @@ def _check_rises(path: Path, column: _Column, x: FloatArray, heights: FloatArray
             before = int(np.argmax(wrong))
             row = ahead[before]
             raise FormatError(
-                f"{path}: data row {row + 1}: {column.told(heights[row])} is {rises[before]:.3g} m above or "
+                f"{path}: data row {row + 1}: {column.describe(heights[row])} is "
+                f"{rises[before]:.3g} m above or "
                 f"below data row {before + 1}, {lengths[before]:.3g} m before: {column.doubt}"
             )
 

@@ -13,7 +13,7 @@ import pytest
 from mastd.latency.advice import advise
 from mastd.latency.figures import Busy, Measurement, Right, Stalls, WakeUps
 from mastd.latency.judge import Tolerance, Tolerances, Verdict, highest_rate, sentences, verdict
-from mastd.latency.machine import IdleState, Machine, read_machine, shares
+from mastd.latency.machine import IdleState, Machine, busy_ratios, read_machine
 from mastd.latency.text import WIDTH, page
 
 TOLERANCES = Tolerances(real=Tolerance(5, 0.001), simulated=Tolerance(150, 0.05))
@@ -164,7 +164,7 @@ def test_a_system_without_any_of_the_files_is_not_known(tmp_path: Path) -> None:
         preemption="full (PREEMPT_RT)" if "PREEMPT_RT" in os.uname().version else None,
     )
     assert machine == expected
-    assert shares(None, (1.0,) * 10) == (None, None)
+    assert busy_ratios(None, (1.0,) * 10) == (None, None)
 
 
 def test_what_the_files_of_a_system_say(tmp_path: Path) -> None:
@@ -207,4 +207,4 @@ def test_what_the_files_of_a_system_say(tmp_path: Path) -> None:
     (tmp_path / "sys/kernel").mkdir()
     (tmp_path / "sys/kernel/realtime").write_text("1\n")
     assert read_machine(tmp_path).realtime_kernel
-    assert shares((0.0,) * 10, (50.0, 0, 20, 15, 5, 0, 0, 10, 0, 0)) == (0.8, 0.1)
+    assert busy_ratios((0.0,) * 10, (50.0, 0, 20, 15, 5, 0, 0, 10, 0, 0)) == (0.8, 0.1)

@@ -56,7 +56,7 @@ def control(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
     directory = scope.directory / f"found-{made_with}"
     directory.mkdir(exist_ok=True)
     for wave in _waves([Job(group, seed, axis) for group, axis in chosen for seed in scope.seeds]):
-        carry_out(wave, results, work, directory, scope.tell)
+        carry_out(wave, results, work, directory, scope.report)
     figures: dict[str, Figure] = {}
     by_group: dict[str, list[Result]] = {}
     for group, axis in chosen:

@@ -109,7 +109,7 @@ class Drive:
         return np.asarray(np.interp(times, self.reference.time, self.reference.chassis[:, column]))
 
 
-def largest_step(drive: Drive, solver: Solver, ladder: Sequence[float] = LADDER) -> float | None:
+def max_step(drive: Drive, solver: Solver, ladder: Sequence[float] = LADDER) -> float | None:
     """Return the largest step of a rising ladder that is stable, s, None if not even the smallest is.
 
     Steps above one that is not stable are taken for unstable.
@@ -165,7 +165,7 @@ def formulations(wanted: Sequence[str], scope: Scope) -> dict[str, Figure]:
     for vehicle, solvers in chosen.items():
         if solvers:
             figures |= of_vehicle(vehicle, solvers)
-            scope.tell(f"{vehicle}: {', '.join(solvers)} measured")
+            scope.report(f"{vehicle}: {', '.join(solvers)} measured")
     return figures
 
 
@@ -209,5 +209,5 @@ def _stable_steps(drive: Drive, solvers: Mapping[str, Solver]) -> dict[str, floa
         # The fastest one of those that are alike stands for them.
         if _alike(solver) not in tried or solver.formulation == "independent":
             tried[_alike(solver)] = solver
-    found = {key: largest_step(drive, solver) for key, solver in tried.items()}
+    found = {key: max_step(drive, solver) for key, solver in tried.items()}
     return {name: found[_alike(solver)] for name, solver in solvers.items()}

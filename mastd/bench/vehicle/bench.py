@@ -128,14 +128,14 @@ def _beside_peers(times: dict[tuple[str, str], FloatArray], manoeuvres: list[str
 
     if "prototype" in present:
         for accuracy in ("fast", "exact"):
-            figures[f"vehicle.{accuracy}_over_prototype"] = _largest(ratios(accuracy, "prototype"))
+            figures[f"vehicle.{accuracy}_over_prototype"] = _max_size(ratios(accuracy, "prototype"))
     for name in ("mujoco", "exudyn"):
         if name in present:
             figures[f"vehicle.{name}_over_fast"] = min(ratios(name, "fast"), key=lambda found: found.median)
     return figures
 
 
-def _largest(figures: Iterable[Figure]) -> Figure:
+def _max_size(figures: Iterable[Figure]) -> Figure:
     return max(figures, key=lambda found: found.median)
 
 
@@ -157,7 +157,7 @@ def proposed_over_conventional() -> dict[str, Figure]:
     return {
         "vehicle.conventional_us": figure(np.concatenate([times for _, times, _ in found.values()]), "us"),
         "vehicle.proposed_us": figure(np.concatenate([times for _, _, times in found.values()]), "us"),
-        "vehicle.proposed_over_conventional": _largest(ratios.values()),
+        "vehicle.proposed_over_conventional": _max_size(ratios.values()),
         **ratios,
     }
 

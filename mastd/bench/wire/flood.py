@@ -14,7 +14,7 @@ from mastd.bench.registry import Figure, bench, figure
 from mastd.bench.wire import hostile
 from mastd.bench.wire.operated import OperatedLoop
 
-TURN = 1_000
+PHASE_CYCLES = 1_000
 """Cycles of a turn; hostile clients are awake in every other one."""
 PHASES = 24
 SETTLING = 200
@@ -30,9 +30,9 @@ def flood() -> dict[str, Figure]:
         for client in clients:
             operated.accompany(client)
         compute = operated.cycle.frame.field("compute")
-        notes = operated.play(TURN * PHASES, _note(clients, lambda: float(compute[0])))
-    turns = np.array(notes).reshape(PHASES, TURN)[:, SETTLING:] * 1e6
-    quiet, loud = turns[0::2], turns[1::2]
+        notes = operated.play(PHASE_CYCLES * PHASES, _note(clients, lambda: float(compute[0])))
+    phases = np.array(notes).reshape(PHASES, PHASE_CYCLES)[:, SETTLING:] * 1e6
+    quiet, loud = phases[0::2], phases[1::2]
     added = np.median(loud, axis=1) - np.median(quiet, axis=1)
     return {
         "gateway.flood_added_us": figure(added, "us"),
@@ -47,8 +47,8 @@ def _note(clients: list[subprocess.Popen[bytes]], value: Callable[[], float]) ->
 
     def note() -> float:
         nonlocal count
-        if count % TURN == 0:
-            wanted = signal.SIGCONT if count // TURN % 2 else signal.SIGSTOP
+        if count % PHASE_CYCLES == 0:
+            wanted = signal.SIGCONT if count // PHASE_CYCLES % 2 else signal.SIGSTOP
             for client in clients:
                 os.kill(client.pid, wanted)
         count += 1

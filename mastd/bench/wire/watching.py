@@ -17,7 +17,7 @@ from mastd.bench.wire.watchers import BESIDE, KINDS, WATCHING, WorkerStatus
 from mastd.loop.cycle.cycle import Cycle
 from mastd.ring.times import LATE_RATIO
 
-TURN = 2_000
+PHASE_CYCLES = 2_000
 """Cycles of a turn."""
 SETTLING = 500
 """Cycles at the beginning of a turn that are not counted: connections are made or given up."""
@@ -61,7 +61,7 @@ class Notes:
     def __init__(self, group: str, cycle: Cycle, status: WorkerStatus, gateway: int, period: float) -> None:
         self._group = group
         self._phases = (*WARMING, *PHASES)
-        self.cycles = TURN * len(self._phases)
+        self.cycles = PHASE_CYCLES * len(self._phases)
         self._cycle = cycle
         self._values = cycle.frame.values
         self._late, self._compute = (cycle.frame.index[name] for name in ("late", "compute"))
@@ -79,8 +79,8 @@ class Notes:
     def take(self) -> float:
         """Note the last cycle; called once a cycle."""
         count = self._count
-        if count % TURN == 0 and count < self.cycles:
-            self._phase_end(count // TURN)
+        if count % PHASE_CYCLES == 0 and count < self.cycles:
+            self._phase_end(count // PHASE_CYCLES)
         skipped = self._cycle.missed - self._missed
         self._missed = self._cycle.missed
         self._skipped[count] = skipped
@@ -91,28 +91,28 @@ class Notes:
         self._count = count + 1
         return 0.0
 
-    def _phase_end(self, turn: int) -> None:
+    def _phase_end(self, phase_number: int) -> None:
         """Begin the next phase; what the gateway has used in the last one is known now."""
         used = _processor_s(self._gateway)
-        fraction = (used - self._used) / (TURN * self._period)
+        fraction = (used - self._used) / (PHASE_CYCLES * self._period)
         self._used = used
-        if turn and self._phases[turn - 1] == WATCHING:
+        if phase_number and self._phases[phase_number - 1] == WATCHING:
             self._status.loads[-1] = max(0.0, fraction - self._beside)
-        elif turn:
+        elif phase_number:
             self._beside = fraction
-        self._status.phase = self._phases[turn]
-        if self._phases[turn] == BESIDE and turn >= len(WARMING):
+        self._status.phase = self._phases[phase_number]
+        if self._phases[phase_number] == BESIDE and phase_number >= len(WARMING):
             self._busy.append(float(self._status.loads.sum()))
 
     def figures(self) -> dict[str, Figure]:
         """Return everything by name."""
-        turns = self._kept[: self.cycles].reshape(-1, TURN, 2)[len(WARMING) :, SETTLING:]
-        skipped = self._skipped[: self.cycles].reshape(-1, TURN)[len(WARMING) :, SETTLING:]
+        phases = self._kept[: self.cycles].reshape(-1, PHASE_CYCLES, 2)[len(WARMING) :, SETTLING:]
+        skipped = self._skipped[: self.cycles].reshape(-1, PHASE_CYCLES)[len(WARMING) :, SETTLING:]
         watched = np.array(PHASES) == WATCHING
-        late = np.mean(turns[:, :, 0] > LATE_RATIO * self._period, axis=1) * 1e3
+        late = np.mean(phases[:, :, 0] > LATE_RATIO * self._period, axis=1) * 1e3
         figures = self._compared("late_cycles", late, watched, "1/1000")
         for column, name in enumerate(("late_us", "compute_us")):
-            times = turns[:, :, column] * 1e6
+            times = phases[:, :, column] * 1e6
             figures |= self._compared(name, np.median(times, axis=1), watched, "us")
             figures[f"{self._group}.{name}"] = figure(times[watched].ravel(), "us")
             figures[f"{self._group}.beside_{name}"] = figure(times[~watched].ravel(), "us")

@@ -140,14 +140,16 @@ class DriveLoop:
 
     def _receive(self) -> None:
         for answer in self._client.heard():
-            self._terminal.tell(f"{answer.verb}: {'accepted' if answer.accepted else answer.reason}")
+            self._terminal.show_line(f"{answer.verb}: {'accepted' if answer.accepted else answer.reason}")
         status = self._client.newest()
         if status is not None:
             before, self._status = self._status, status
             for key in ("advice", "cause"):
                 if status.get(key) and status[key] != before.get(key):
                     reported = status[key]
-                    self._terminal.tell(str(reported["text"] if isinstance(reported, dict) else reported))
+                    self._terminal.show_line(
+                        str(reported["text"] if isinstance(reported, dict) else reported)
+                    )
 
 
 def line(inputs: Inputs, status: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ class Terminal:
         if self._shown:
             print(text, end="", flush=True)
 
-    def tell(self, text: str) -> None:
+    def show_line(self, text: str) -> None:
         """Print a line that stays, above the one that changes."""
         self.write(f"\r\x1b[K{printable(text, keep='')}\n")
 

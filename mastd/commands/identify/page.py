@@ -106,7 +106,7 @@ def _delay(actuator: ActuatorFindings, table: TableSettings, number: int) -> Pan
             Curve(lag.frequency, delay(lag.fitted), "reference", "found", 1.2),
         ),
         bounds=(Bound(1e3 * table.valve.delay),),
-        least=0.5,
+        minimum=0.5,
         x_log=True,
     )
 

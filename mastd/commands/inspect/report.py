@@ -16,7 +16,7 @@ from mastd.formats import catalogue
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series
 from mastd.formats.core.reshape import chosen
 from mastd.formats.core.units import si_unit
-from mastd.formats.summary import Statistics, duration, place, statistics
+from mastd.formats.summary import Statistics, duration, position_at, statistics
 from mastd.record.plain import plain
 
 _WIDTH: Final = 100
@@ -111,8 +111,8 @@ def _axis(series: Series) -> dict[str, object]:
         "count": series.count,
         "step": series.step,
         "even": series.step is not None if known else None,
-        "start": place(series, 0) if known else None,
-        "end": place(series, series.count - 1) if known else None,
+        "start": position_at(series, 0) if known else None,
+        "end": position_at(series, series.count - 1) if known else None,
         "duration": duration(series),
     }
 
@@ -135,12 +135,12 @@ def _entry(series: Series, number: int, channel: Channel, found: Statistics) -> 
         "count": found.count,
         "missing": found.missing,
         "infinite": found.infinite,
-        "min": found.least,
-        "min_index": found.least_index,
-        "min_at": None if found.least_index is None else place(series, found.least_index),
-        "max": found.most,
-        "max_index": found.most_index,
-        "max_at": None if found.most_index is None else place(series, found.most_index),
+        "min": found.minimum,
+        "min_index": found.min_index,
+        "min_at": None if found.min_index is None else position_at(series, found.min_index),
+        "max": found.maximum,
+        "max_index": found.max_index,
+        "max_at": None if found.max_index is None else position_at(series, found.max_index),
         "mean": found.mean,
         "rms": found.rms,
         "standard_deviation": found.deviation,
@@ -224,7 +224,7 @@ def _series_text(series: Series) -> str:
     unit = clean(series.axis_unit)
     long = duration(series)
     if series.places is not None:
-        first, last = (place(series, index) if series.count else None for index in (0, -1))
+        first, last = (position_at(series, index) if series.count else None for index in (0, -1))
         ends = "" if first is None or last is None else f" from {first:.7g} to {last:.7g} {unit}"
         return f"{name}{count} unevenly spaced{ends}"
     if series.step is None:
@@ -265,10 +265,10 @@ def _table(
 
 def _figure_cells(series: Series, found: Statistics) -> list[str]:
     return [
-        _number(found.least, 5),
-        _position(series, found.least_index),
-        _number(found.most, 5),
-        _position(series, found.most_index),
+        _number(found.minimum, 5),
+        _position(series, found.min_index),
+        _number(found.maximum, 5),
+        _position(series, found.max_index),
         _number(found.mean, 4),
         _number(found.rms, 4),
         _number(found.deviation, 4),
@@ -288,7 +288,7 @@ def _position(series: Series, index: int | None) -> str:
     """Return a place with as many decimals as the step needs, or the value's number from 1 on."""
     if index is None:
         return "–"
-    found = place(series, index)
+    found = position_at(series, index)
     if found is None:
         return f"#{index + 1}"
     if series.step is None or not series.step > 0.0:

@@ -45,7 +45,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "figures of handling, ride and braking against closed formulas (80 km/h)",
         _figures,
     )
-    add_quantities(facts, "speed", told={"speed": "of turn, modes and braking (default: 80 km/h)"})
+    add_quantities(facts, "speed", help_texts={"speed": "of turn, modes and braking (default: 80 km/h)"})
     add_coupling_parser(manoeuvres)
     add_tyre_parser(manoeuvres)
     add_fmu_parser(manoeuvres)

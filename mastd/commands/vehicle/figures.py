@@ -25,7 +25,7 @@ def run_figures(arguments: argparse.Namespace, given: dict[str, float]) -> int:
     shown = sys.stderr.isatty() and not arguments.json
     speed = given.get("speed", _SPEED)
 
-    def tell(part: str) -> None:
+    def show_part(part: str) -> None:
         if shown:
             print(f"\r\x1b[K{part} …", end="", file=sys.stderr, flush=True)
 
@@ -35,7 +35,7 @@ def run_figures(arguments: argparse.Namespace, given: dict[str, float]) -> int:
         step=given.get("step", 1e-3),
         solver=solver_of(arguments),
         accuracy="fast",
-        report=tell,
+        report=show_part,
     )
     if shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)

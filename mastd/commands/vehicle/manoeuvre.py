@@ -61,7 +61,7 @@ def add_drive_parsers(subparsers: Subparsers) -> None:
     add_quantities(
         ramp,
         *("speed", "rack", "ramp-start"),
-        told={
+        help_texts={
             "rack": "where the first rack arrives at the end, left positive (default: for 4 m/s2)",
             "ramp-start": "when the rack begins to move (default: 1 s)",
         },
@@ -72,7 +72,7 @@ def add_drive_parsers(subparsers: Subparsers) -> None:
     add_quantities(
         sine,
         *("speed", "rack", "frequency"),
-        told={"rack": "amplitude of the first rack (default: that of a steady turn of 2 m/s2)"},
+        help_texts={"rack": "amplitude of the first rack (default: that of a steady turn of 2 m/s2)"},
     )
     sine.add_argument("--periods", type=int, default=4, metavar="COUNT", help="how many (default: 4)")
     _add_line_parsers(subparsers)
@@ -103,7 +103,7 @@ def _add_line_parsers(subparsers: Subparsers) -> None:
     add_quantities(
         step,
         *("speed", "height", "length", "distance"),
-        told={
+        help_texts={
             "height": "height of the kerb (default: 100 mm)",
             "length": "how long it is until it goes down again (default: it does not)",
             "distance": "x where it begins (default: 5 m)",

@@ -81,12 +81,14 @@ def quantities(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def add_quantities(
-    parser: argparse.ArgumentParser, *names: str, told: Mapping[str, str] | None = None
+    parser: argparse.ArgumentParser, *names: str, help_texts: Mapping[str, str] | None = None
 ) -> None:
-    """Add options that are quantities; ``told``: other words of help for some of them."""
+    """Add options that are quantities; ``help_texts``: other words of help for some of them."""
     for name in names:
         dimension, text = _QUANTITIES[name]
-        parser.add_argument(f"--{name}", metavar=dimension.name.upper(), help=(told or {}).get(name, text))
+        parser.add_argument(
+            f"--{name}", metavar=dimension.name.upper(), help=(help_texts or {}).get(name, text)
+        )
 
 
 def add_manoeuvre(

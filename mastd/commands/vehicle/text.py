@@ -25,7 +25,7 @@ def document(
     findings: Sequence[Finding] = (),
 ) -> object:
     """Return the summary of a manoeuvre as data for JSON; numbers that are not finite are null."""
-    loads = zip(trace.wheels, figures.least_loads, figures.largest_loads, strict=True)
+    loads = zip(trace.wheels, figures.min_loads, figures.max_loads, strict=True)
     first = figures.unconverged
     return plain(
         {
@@ -41,7 +41,7 @@ def document(
             },
             "outside_m": dict(zip(trace.wheels, figures.outside, strict=True)),
             "left_road_s": figures.left_road,
-            "iterations": {"mean": figures.mean_iterations, "most": figures.most_iterations},
+            "iterations": {"mean": figures.mean_iterations, "most": figures.max_iterations},
             "joint_error_m": figures.joint_error,
             "velocity_error_ms": figures.velocity_error,
             "time_per_step_us": 1e6 * seconds_per_step,
@@ -115,7 +115,7 @@ def page(
                 f"{fixed(minimum, 1)} to {fixed(maximum, 1)} N" + ("  (lifts off)" if minimum <= 0.0 else ""),
             )
             for wheel, minimum, maximum in zip(
-                trace.wheels, figures.least_loads, figures.largest_loads, strict=True
+                trace.wheels, figures.min_loads, figures.max_loads, strict=True
             )
         ),
         *_beside(trace, figures),
@@ -126,7 +126,7 @@ def page(
         ),
         (
             "iterations" if newton else "corrections",
-            f"{figures.mean_iterations:.2f} in the mean, {figures.most_iterations} at most",
+            f"{figures.mean_iterations:.2f} in the mean, {figures.max_iterations} at most",
         ),
         ("joints", f"within {figures.joint_error:.2g} m and {figures.velocity_error:.2g} m/s"),
         ("time", f"{1e6 * seconds_per_step:.2f} us a step"),

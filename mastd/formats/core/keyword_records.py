@@ -63,7 +63,7 @@ class Header:
     path: Path
     records: Mapping[str, Record]
 
-    def place(self, key: str) -> str:
+    def location(self, key: str) -> str:
         """Position of a keyword: the beginning of a message."""
         found = self.records.get(key)
         return f"{self.path}: {key}" if found is None else f"{self.path}: record {found.number}: {key}"
@@ -78,22 +78,22 @@ class Header:
         text = self.text(key)
         if text is None:
             if default is None:
-                raise FormatError(f"{self.place(key)} is missing")
+                raise FormatError(f"{self.location(key)} is missing")
             return default
         if _WITH_COMMA.fullmatch(text):
-            raise FormatError(f"{self.place(key)}: decimal comma in {text[:40]!r}: use a decimal point")
+            raise FormatError(f"{self.location(key)}: decimal comma in {text[:40]!r}: use a decimal point")
         value = _value(text)
         if value is None:
-            raise FormatError(f"{self.place(key)}: {text[:40]!r} is not a number")
+            raise FormatError(f"{self.location(key)}: {text[:40]!r} is not a number")
         return value
 
     def whole(self, key: str, minimum: int, maximum: int, default: int | None = None) -> int:
         """A whole number between two bounds, both included."""
         value = self.number(key, None if default is None else float(default))
         if value != math.floor(value):
-            raise FormatError(f"{self.place(key)}: {self.text(key)!r} is not a whole number")
+            raise FormatError(f"{self.location(key)}: {self.text(key)!r} is not a whole number")
         if not minimum <= value <= maximum:
-            raise FormatError(f"{self.place(key)}: {self.text(key)!r}: must be {minimum} to {maximum}")
+            raise FormatError(f"{self.location(key)}: {self.text(key)!r}: must be {minimum} to {maximum}")
         return int(value)
 
 

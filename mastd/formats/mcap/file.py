@@ -177,7 +177,7 @@ def _outgoing(path: Path, number: int, topic: str, series: Series) -> _Outgoing:
     comments = [f"{series.axis} [{series.axis_unit}]"] if uneven else []
     comments += [_comment(channel.name, channel.unit, channel.description) for channel in series.channels]
     text = definition([FieldText(*pair) for pair in zip(fields, comments, strict=True)])
-    place = {
+    series_document = {
         "name": series.name,
         "axis": series.axis,
         "axis_unit": series.axis_unit,
@@ -191,7 +191,7 @@ def _outgoing(path: Path, number: int, topic: str, series: Series) -> _Outgoing:
     ]
     metadata = {
         "offered_qos_profiles": "",  # rosbag2 looks for it
-        SERIES_KEY: json.dumps(place),
+        SERIES_KEY: json.dumps(series_document),
         CHANNELS_KEY: json.dumps(described),
     }
     columns = [channel.values for channel in series.channels]

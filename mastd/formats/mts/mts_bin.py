@@ -67,7 +67,7 @@ def read(path: Path) -> Measurement:
     channels = first.whole("CHANNELS", 1, min(_MAX_CHANNELS, len(content)))
     step = first.number("DELTA_T")
     if not step > 0.0:
-        raise FormatError(f"{first.place('DELTA_T')}: {first.text('DELTA_T')!r}: must be above zero")
+        raise FormatError(f"{first.location('DELTA_T')}: {first.text('DELTA_T')!r}: must be above zero")
     of_channels = fold(path, source.records(2 * channels))
     extended: list[Record] = []
     if (first.text("FILE_TYPE") or "").upper() == _EXTENDED:

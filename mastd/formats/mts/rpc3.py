@@ -248,12 +248,12 @@ def _span(header: Header, stated: Stated, frames: int, warnings: list[str]) -> t
     maximum = frames * points - 2 * first
     if maximum < 1:
         raise FormatError(
-            f"{header.place('HALF_FRAMES')}: {frames} frame in all, the two halves, and no data"
+            f"{header.location('HALF_FRAMES')}: {frames} frame in all, the two halves, and no data"
         )
     if stated.samples is None:
         return first, maximum
     if stated.samples > maximum:
-        raise FormatError(f"{header.place('SAMPLES')}: {stated.samples}, but the frames hold {maximum}")
+        raise FormatError(f"{header.location('SAMPLES')}: {stated.samples}, but the frames hold {maximum}")
     if maximum - stated.samples >= stated.points_per_group:
         warnings.append(f"SAMPLES is {stated.samples}, the frames hold {maximum}: {stated.samples} are used")
     return first, stated.samples

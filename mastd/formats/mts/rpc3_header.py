@@ -134,7 +134,7 @@ def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
         warnings.append("FILE_TYPE is missing: read as TIME_HISTORY")
     elif file_type.upper() != "TIME_HISTORY":
         raise FormatError(
-            f"{header.place('FILE_TYPE')}: {file_type[:40]!r}: only TIME_HISTORY files are supported"
+            f"{header.location('FILE_TYPE')}: {file_type[:40]!r}: only TIME_HISTORY files are supported"
         )
     order = _chosen(header, "FORMAT", _ORDERS)
     data_type = _chosen(header, "DATA_TYPE", _SIZES, "SHORT_INTEGER")
@@ -150,15 +150,15 @@ def stated_of(header: Header, size: int) -> tuple[Stated, tuple[str, ...]]:
         samples=header.whole("SAMPLES", 1, size) if header.text("SAMPLES") else None,
     )
     if not stated.step > 0.0:
-        raise FormatError(f"{header.place('DELTA_T')}: {header.text('DELTA_T')!r}: must be above zero")
+        raise FormatError(f"{header.location('DELTA_T')}: {header.text('DELTA_T')!r}: must be above zero")
     if stated.points_per_group % stated.points_per_frame:
         raise FormatError(
-            f"{header.place('PTS_PER_GROUP')}: {stated.points_per_group} is no multiple of PTS_PER_FRAME, "
+            f"{header.location('PTS_PER_GROUP')}: {stated.points_per_group} is no multiple of PTS_PER_FRAME, "
             f"{stated.points_per_frame}"
         )
     if stated.half_frames and stated.points_per_frame % 2:
         raise FormatError(
-            f"{header.place('HALF_FRAMES')}: a frame of {stated.points_per_frame} points has no halves"
+            f"{header.location('HALF_FRAMES')}: a frame of {stated.points_per_frame} points has no halves"
         )
     return stated, (*warnings, *_of_partitions(header, stated.channels))
 
@@ -194,7 +194,7 @@ def _of_partitions(header: Header, channels: int) -> tuple[str, ...]:
 def _chosen(header: Header, key: str, known: Mapping[str, object], default: str | None = None) -> str:
     text = (header.text(key) or default or "").upper()
     if text not in known:
-        raise FormatError(f"{header.place(key)}: {text[:40]!r}: must be {', '.join(known)}")
+        raise FormatError(f"{header.location(key)}: {text[:40]!r}: must be {', '.join(known)}")
     return text
 
 

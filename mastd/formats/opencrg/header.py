@@ -74,7 +74,7 @@ class Stated:
     line: int
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """File and line, as messages begin."""
         return f"{self.path}:{self.line}"
 

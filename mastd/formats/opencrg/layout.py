@@ -62,8 +62,8 @@ def _rows(header: Header, start: float, spacing: float) -> int | None:
     spacings = (end.value - start) / spacing
     if not (0.5 < spacings < _MAX_ROWS and abs(spacings - round(spacings)) < _EVEN):
         raise FormatError(
-            f"{end.place}: u from {start:g} to {end.value:g} m is {spacings:.6g} increments of {spacing:g} "
-            "m, expected a whole number"
+            f"{end.location}: u from {start:g} to {end.value:g} m is {spacings:.6g} increments of "
+            f"{spacing:g} m, expected a whole number"
         )
     return round(spacings) + 1
 
@@ -110,12 +110,12 @@ def _stated_positions(header: Header, sections: list[int]) -> tuple[FloatArray, 
         column = columns[order[int(np.argmax(narrow)) + 1]]
         raise FormatError(f"{header.path}:{column.line}: {column.name}: v must increase by at least 1e-6 m")
     across = positions[order]
-    for key, location in (("long_section_v_right", across[0]), ("long_section_v_left", across[-1])):
+    for key, v in (("long_section_v_right", across[0]), ("long_section_v_left", across[-1])):
         stated = header.road.get(key)
-        if stated is not None and not abs(stated.value - location) <= _EVEN:
+        if stated is not None and not abs(stated.value - v) <= _EVEN:
             header.warn(
-                f"{stated.place}: {key.upper()} is {stated.value:g} m, the outermost long section is at v = "
-                f"{location:g} m: the long sections are used"
+                f"{stated.location}: {key.upper()} is {stated.value:g} m, the outermost long section is at "
+                f"v = {v:g} m: the long sections are used"
             )
     return across, [sections[k] for k in order]
 

@@ -37,7 +37,9 @@ def scaled(road: StoredRoad, modifiers: Modifiers) -> StoredRoad:
     for key in ("scale_length", "scale_width"):
         if key in modifiers and not modifiers[key].value > 0.0:
             stated = modifiers[key]
-            raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g}, expected a factor above 0")
+            raise FormatError(
+                f"{stated.location}: {key.upper()} is {stated.value:g}, expected a factor above 0"
+            )
     if "scale_z_grid" in modifiers:
         road = replace(road, heights=modifiers["scale_z_grid"].value * road.heights)
     if "scale_slope" in modifiers:
@@ -47,7 +49,7 @@ def scaled(road: StoredRoad, modifiers: Modifiers) -> StoredRoad:
     if "scale_length" in modifiers:
         spacing = modifiers["scale_length"].value * road.spacing
         if not spacing >= MIN_SPACING:
-            raise FormatError(f"{modifiers['scale_length'].place}: SCALE_LENGTH gives {spacing:g} m a row")
+            raise FormatError(f"{modifiers['scale_length'].location}: SCALE_LENGTH gives {spacing:g} m a row")
         road = replace(road, spacing=spacing).without_end("x", "y", "z")
     if "scale_width" in modifiers:
         road = replace(road, across=modifiers["scale_width"].value * road.across)
@@ -71,7 +73,7 @@ def filled(road: StoredRoad, header: Header) -> StoredRoad:
     missing = np.isnan(road.heights)
     mode, offset = modifiers.get("grid_nan_mode"), modifiers.get("grid_nan_offset")
     if mode is not None and mode.value not in (_KEEP, _ZERO, _LAST):
-        raise FormatError(f"{mode.place}: GRID_NAN_MODE is {mode.value:g}, expected 0, 1 or 2")
+        raise FormatError(f"{mode.location}: GRID_NAN_MODE is {mode.value:g}, expected 0, 1 or 2")
     if not missing.any():
         return road
     add = 0.0 if offset is None else offset.value
@@ -100,7 +102,7 @@ def placed(
     by_offset = [key for key in (*_BY_OFFSET, *_ROTATION) if key in modifiers]
     if by_point and by_offset:
         stated = modifiers[by_offset[0]]
-        warnings.append(f"{stated.place}: {by_offset[0].upper()} beside REFPOINT_…: REFPOINT_… is used")
+        warnings.append(f"{stated.location}: {by_offset[0].upper()} beside REFPOINT_…: REFPOINT_… is used")
     if by_point:
         u = _point(road.start, road.length, "u", road.start, modifiers)
         v = _point(float(road.across[0]), float(np.ptp(road.across)), "v", 0.0, modifiers)
@@ -163,7 +165,7 @@ def _point(begin: float, length: float, axis: str, default: float, modifiers: Mo
     )
     if absolute is not None and fraction is not None:
         name = f"REFPOINT_{axis.upper()}"
-        raise FormatError(f"{fraction.place}: {name}_FRACTION beside {name}, expected only one of them")
+        raise FormatError(f"{fraction.location}: {name}_FRACTION beside {name}, expected only one of them")
     if absolute is not None:
         return absolute.value
     if fraction is None and offset is None:

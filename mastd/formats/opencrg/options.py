@@ -43,19 +43,19 @@ def ignored_options(options: Options) -> list[str]:
         if mode is not None and mode.value != _KEEP:
             if mode.value not in _BORDERS:
                 raise FormatError(
-                    f"{mode.place}: BORDER_MODE_{axis.upper()} is {mode.value:g}, expected 0 to 4"
+                    f"{mode.location}: BORDER_MODE_{axis.upper()} is {mode.value:g}, expected 0 to 4"
                 )
             asked = f"BORDER_MODE_{axis.upper()} = {mode.value:g} ({_BORDERS[mode.value]})"
-            warnings.append(f"{mode.place}: {asked} {level}")
+            warnings.append(f"{mode.location}: {asked} {level}")
         if offset is not None and offset.value != 0.0:
-            warnings.append(f"{offset.place}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m {level}")
+            warnings.append(f"{offset.location}: BORDER_OFFSET_{axis.upper()} = {offset.value:g} m {level}")
     closed = options.get("refline_continuation")
     if closed is not None and closed.value != 0.0:
         if closed.value != 1.0:
-            raise FormatError(f"{closed.place}: REFLINE_CONTINUATION is {closed.value:g}, expected 0 or 1")
+            raise FormatError(f"{closed.location}: REFLINE_CONTINUATION is {closed.value:g}, expected 0 or 1")
         asked = "REFLINE_CONTINUATION = 1 (a closed track)"
         warnings.append(
-            f"{closed.place}: {asked} is not applied: the road ends at the end of its reference line"
+            f"{closed.location}: {asked} is not applied: the road ends at the end of its reference line"
         )
     return warnings
 
@@ -76,7 +76,7 @@ def smoothed(heights: FloatArray, levels: FloatArray, spacing: float, options: O
         if stated is None or stated.value == 0.0:
             continue
         if not stated.value > 0.0:
-            raise FormatError(f"{stated.place}: {key.upper()} is {stated.value:g} m, expected a length")
+            raise FormatError(f"{stated.location}: {key.upper()} is {stated.value:g} m, expected a length")
         inside = way < stated.value
         row[inside], base[inside] = way[inside] / stated.value, level
     if (row == 1.0).all():

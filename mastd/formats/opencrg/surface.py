@@ -145,8 +145,8 @@ def _near(road: StoredRoad, difference: FloatArray, end: Stated, stated: str) ->
     if distance <= max(_ROUNDED, _ROUNDED_RATIO * road.length):
         return None
     if not distance <= _WRONG_RATIO * road.length:
-        raise FormatError(f"{end.place}: {stated}: expected only one of them")
-    return f"{end.place}: {stated}"
+        raise FormatError(f"{end.location}: {stated}: expected only one of them")
+    return f"{end.location}: {stated}"
 
 
 def _blended(from_start: FloatArray, end: FloatArray) -> FloatArray:
@@ -175,7 +175,7 @@ def _check_channels(header: Header, channels: Mapping[str, FloatArray], start: f
             distance = stated.value - float(values[row])
             if not abs(math.remainder(distance, math.tau) if name == "phi" else distance) <= _BESIDE:
                 header.warn(
-                    f"{stated.place}: {name} at the {key} is stated as {stated.value:g}, the channel has "
+                    f"{stated.location}: {name} at the {key} is stated as {stated.value:g}, the channel has "
                     f"{values[row]:g} there: the channel is used"
                 )
 
@@ -192,7 +192,7 @@ def _constant(header: Header, key: str) -> float:
         distance = math.remainder(end.value - value, math.tau) if key == "phi" else end.value - value
         if not abs(distance) <= _SAME:
             raise FormatError(
-                f"{end.place}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, "
+                f"{end.location}: REFERENCE_LINE_END_{key.upper()} is {end.value:g}, at the start {value:g}, "
                 "without a channel in between"
             )
     return value

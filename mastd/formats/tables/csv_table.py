@@ -291,7 +291,7 @@ class _Source:
     begin: int
     start: Start
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Position of a row of the table: the beginning of a message."""
         seen = -1
         for number, line in enumerate(self.content[self.begin :].split(b"\n"), self.start.line + 1):
@@ -367,7 +367,7 @@ def _on_times(source: _Source, times: FloatArray, unit: str, warnings: list[str]
     if len(wrong):
         row = int(wrong[0])
         before = f"{times[row]:.15g} after {times[row - 1]:.15g}" if row else f"{times[row]:.15g}"
-        raise FormatError(f"{source.place(row)}: the time does not increase: {before}")
+        raise FormatError(f"{source.location(row)}: the time does not increase: {before}")
     found = even(times, printed(source.first_texts()))
     meaning = si_unit(unit)
     factor, axis_unit = (1.0, "") if meaning is None else (meaning.factor, "s")

@@ -22,7 +22,7 @@ _OF_WHEEL = (0, 2, 3, 4, 7)
 class SeatSensor(NamedTuple):
     """What is measured at one seat: where, and the frequency weighting with its state."""
 
-    place: FloatArray
+    position: FloatArray
     """(3), m from the chassis' centre of mass."""
     gravity: float
     weights: FloatArray
@@ -48,7 +48,7 @@ def note_vehicle(
     vehicle's motion, or what it loads a table with, ``load`` (6), is not finite.
     """
     gravity, felt = seat.gravity, seat.felt
-    feel(row, seat.place, gravity, felt)
+    feel(row, seat.position, gravity, felt)
     sound = 0.0
     for k in range(CHASSIS_WIDTH):
         sound += 0.0 * row[k]

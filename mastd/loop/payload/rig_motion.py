@@ -180,7 +180,7 @@ class SeatDrive:
             return False
         if course.tired:
             return True
-        return self._watch.share == 0.0 and bool((np.abs(self.motion[:2]) <= HOME).all())
+        return self._watch.fraction == 0.0 and bool((np.abs(self.motion[:2]) <= HOME).all())
 
     def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
         """Start from the motion (≥ 3, 6) that the table has."""
@@ -199,11 +199,11 @@ class SeatDrive:
         """Go on by one period."""
         course, watch = self._course, self._watch
         ending = course.over or course.gone
-        if not (ending and watch.share == 0.0):
+        if not (ending and watch.fraction == 0.0):
             lost = course.gone or not course.rig.present
             watch.fade(lost or ending, FADE_OUT if lost else (END_FADE if ending else FADE_IN))
             self._felt[:] = course.rig.values
-        self._washout.step(self._felt, STANDARD_GRAVITY, watch.share)
+        self._washout.step(self._felt, STANDARD_GRAVITY, watch.fraction)
         course.step()
         self._note(numbers)
 

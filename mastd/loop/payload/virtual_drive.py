@@ -113,7 +113,7 @@ class VirtualDrive:
         if (self._steps - self._last) * self.period >= MAX_WAY_HOME:
             return True
         away = np.abs(self.motion[:2])
-        return self.vehicle.share == 0.0 and bool((away <= HOME).all())
+        return self.vehicle.fraction == 0.0 and bool((away <= HOME).all())
 
     def begin(self, motion: ArrayLike) -> None:
         """Start from ``motion`` (3 or more, 6) of C: pose, rates, accelerations; the vehicle anew.
@@ -131,9 +131,9 @@ class VirtualDrive:
     def step(self) -> None:
         """Go on by one period."""
         vehicle = self.vehicle
-        if not (self.ending and vehicle.share == 0.0):
+        if not (self.ending and vehicle.fraction == 0.0):
             vehicle.step(ending=self.ending)
-        self.washout.step(vehicle.felt, vehicle.gravity, vehicle.share)
+        self.washout.step(vehicle.felt, vehicle.gravity, vehicle.fraction)
         self._steps += 1
 
 

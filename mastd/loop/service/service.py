@@ -218,7 +218,7 @@ class Generation:
             self._blocks,
             stack,
             about,
-            ring.place,
+            ring.location,
             Loading(
                 tuple(loader.command(table, self._slots, operators.directory)),
                 (self._slots.descriptor,),

@@ -148,7 +148,7 @@ def _y_range(panel: Panel) -> Range:
         high = float(values.max())
         return max(float(values.min()), _LOG_DEPTH * high) / 1.5, 1.5 * high
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    middle, half = (low + high) / 2.0, max((high - low) / 2.0, panel.least / 2.0)
+    middle, half = (low + high) / 2.0, max((high - low) / 2.0, panel.minimum / 2.0)
     half = half if half > 0.0 else max(abs(middle) * 0.01, 1e-9)
     return middle - 1.06 * half, middle + 1.06 * half
 
@@ -158,13 +158,13 @@ def _scale(span: Range, positions: Range, logarithmic: bool) -> Callable[[FloatA
     low, high = (np.log10(value) for value in span) if logarithmic else span
     factor = (positions[1] - positions[0]) / (high - low)
 
-    def place(value: FloatArray | float) -> FloatArray:
+    def to_pixels(value: FloatArray | float) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
             number = np.log10(value) if logarithmic else np.asarray(value, dtype=np.float64)
         placed: FloatArray = positions[0] + (number - low) * factor
         return placed
 
-    return place
+    return to_pixels
 
 
 def _placed(

@@ -56,7 +56,7 @@ class Bar:
 class Panel:
     """One pair of axes.
 
-    Ranges left out follow from what is shown; ``least`` is the least height of the range of y, so that the
+    Ranges left out follow from what is shown; ``minimum`` is the least height of the range of y, so that the
     noise of something at rest does not fill the panel. ``shade`` is a range of x with another ground.
     ``empty`` says why there is nothing to see.
     """
@@ -69,7 +69,7 @@ class Panel:
     marks: tuple[Mark, ...] = ()
     x_range: Range | None = None
     y_range: Range | None = None
-    least: float = 0.0
+    minimum: float = 0.0
     x_log: bool = False
     y_log: bool = False
     shade: Range | None = None

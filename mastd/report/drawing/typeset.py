@@ -159,10 +159,10 @@ def _ruled(row: Row, space: float) -> Row:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What the columns of a table need: ``whole`` for whole lines, ``least`` for all but very long words."""
+    """What the columns of a table need: ``whole`` for whole lines, ``min_widths`` for all but long words."""
 
     whole: tuple[float, ...]
-    least: tuple[float, ...]
+    min_widths: tuple[float, ...]
 
     @classmethod
     def of(cls, table: Table) -> _Columns:
@@ -186,7 +186,7 @@ class _Columns:
 def _column_widths(columns: _Columns, space: float) -> list[float]:
     """Return the widths of columns: what they need, or so much that no word is torn and the rest by need."""
     space -= columns.gaps
-    min_widths, whole = columns.least, columns.whole
+    min_widths, whole = columns.min_widths, columns.whole
     if sum(whole) <= space:
         return list(whole)
     if sum(min_widths) >= space:
@@ -247,7 +247,7 @@ def _min_width(block: Block) -> float:
     if not isinstance(block, Table) or not block.numbers:
         return 0.0
     columns = _Columns.of(block)
-    return sum(columns.least) + columns.gaps
+    return sum(columns.min_widths) + columns.gaps
 
 
 def moved(item: Item, x: float, y: float, scale: float = 1.0) -> Item:

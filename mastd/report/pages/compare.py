@@ -194,7 +194,7 @@ def _motion(runs: Sequence[Compared], axis: str, same: bool) -> tuple[Panel, ...
                 first.view.clock,
                 tuple(curves),
                 x_range=reach,
-                least=0.02,
+                minimum=0.02,
                 wide=not close,
             )
         )

@@ -65,7 +65,7 @@ def axis_panels(view: View, axes: Collection[str], driven: Collection[str]) -> t
                     ),
                     marks=marks(view, labelled=not close),
                     x_range=reach,
-                    least=minimum / arm,
+                    minimum=minimum / arm,
                     wide=not close,
                 )
             )
@@ -174,7 +174,7 @@ def supply_panel(view: View) -> Panel | None:
         bounds=(Bound(1e-5 * minimum, "limit"),) if _is_number(minimum) else (),
         marks=marks(view, labelled=False),
         x_range=view.span,
-        least=10.0,
+        minimum=10.0,
     )
 
 
@@ -199,7 +199,7 @@ def ride_panels(view: View, result: Mapping[str, object]) -> tuple[Panel, ...]:
             if view.has(f"cue.{which}.{axis}")
         )
         found.append(
-            Panel(f"cue {axis}, {unit}", view.clock, curves, x_range=view.span, least=0.02, wide=True)
+            Panel(f"cue {axis}, {unit}", view.clock, curves, x_range=view.span, minimum=0.02, wide=True)
         )
     return tuple(found)
 

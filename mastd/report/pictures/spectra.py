@@ -95,7 +95,7 @@ def _panel(
         curves,
         x_range=shown,
         y_range=y_range,
-        least=minimum,
+        minimum=minimum,
         x_log=True,
         shade=shade,
         height=_HEIGHT,

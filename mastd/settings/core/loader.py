@@ -43,7 +43,7 @@ def load_text(text: str, name: str, model: type[S], **context: object) -> S:
     Paths in the text start at the folder of ``name``. ``context`` as for ``load``.
     """
     root, read_problems = parse(text)
-    found = [(problem.mark, problem.place, problem.what) for problem in read_problems]
+    found = [(problem.mark, problem.location, problem.what) for problem in read_problems]
     settings: S | None = None
     if root is not None:
         try:

@@ -66,7 +66,7 @@ class ReadProblem:
     """One problem of the text itself."""
 
     mark: Mark
-    place: tuple[str | int, ...]
+    location: tuple[str | int, ...]
     what: str
 
 

@@ -173,7 +173,7 @@ class _AtPoint(JointSettings):
 
     @field_validator("points")
     @classmethod
-    def _one_place(cls, points: tuple[str, str] | None, info: ValidationInfo) -> tuple[str, str] | None:
+    def _single_location(cls, points: tuple[str, str] | None, info: ValidationInfo) -> tuple[str, str] | None:
         if "point" in info.data and (points is None) == (info.data["point"] is None):
             raise ValueError("give either point (one hardpoint) or points (one of each body)")
         return points
@@ -198,7 +198,7 @@ class _AlongAxis(JointSettings):
 
     @field_validator("points")
     @classmethod
-    def _one_place(cls, points: tuple[str, str] | None, info: ValidationInfo) -> tuple[str, str] | None:
+    def _single_location(cls, points: tuple[str, str] | None, info: ValidationInfo) -> tuple[str, str] | None:
         given = [value for value in (points, info.data.get("point")) if value is not None]
         axis = info.data.get("axis")
         if len(given) == 2:

@@ -42,7 +42,7 @@ class Course:
 
     length: FloatArray
     """(n) m along the course, from 0."""
-    place: FloatArray
+    position: FloatArray
     """(n, 2) x and y, m, inertial axes."""
     heading: FloatArray
     """(n) rad from x to the left, without jumps."""
@@ -52,7 +52,7 @@ class Course:
     @cached_property
     def _table(self) -> FloatArray:
         """(n, 5) length, x, y, heading, curvature."""
-        return np.column_stack([self.length, self.place, self.heading, self.curvature])
+        return np.column_stack([self.length, self.position, self.heading, self.curvature])
 
     def at(self, length: float) -> tuple[float, float, float, float]:
         """Return x, y, heading and curvature at a distance (m) along the course."""
@@ -75,7 +75,7 @@ class Course:
         first = int(np.searchsorted(self.length, guess - _WINDOW))
         first = min(first, len(self.length) - 1)
         last = int(np.searchsorted(self.length, guess + _WINDOW, side="right"))
-        near = self.place[first : max(last, first + 1)]
+        near = self.position[first : max(last, first + 1)]
         best = first + int(np.argmin(np.hypot(near[:, 0] - x, near[:, 1] - y)))
         length = float(self.length[best])
         for _ in range(3):
@@ -229,7 +229,7 @@ def _of_points(position: FloatArray, first: FloatArray, second: FloatArray) -> C
     speed = np.hypot(first[:, 0], first[:, 1])
     return Course(
         length=np.concatenate([[0.0], np.cumsum(steps)]),
-        place=position,
+        position=position,
         heading=np.unwrap(np.arctan2(first[:, 1], first[:, 0])),
         curvature=(first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]) / speed**3,
     )

@@ -28,7 +28,7 @@ class EngineStarter:
         self._stall = 0.0 if model.powertrain is None else model.powertrain.engine.stall_speed
         self._cranked = 0.0
 
-    def look(self, state: FloatArray, clutch: float, span: float) -> None:
+    def inspect(self, state: FloatArray, clutch: float, span: float) -> None:
         """Look at the powertrain's state after ``span`` s more; write the engine's speed where it starts.
 
         ``clutch``: where its pedal is, 0…1.

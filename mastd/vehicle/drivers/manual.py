@@ -118,7 +118,7 @@ class _Brakes:
         if not self._pedal:
             self._full = SpeedGains().max_brake * torques.mass
 
-    def share(self, deceleration: float) -> float:
+    def pedal_ratio(self, deceleration: float) -> float:
         """Return the pedal that brakes with a deceleration (m/s²) by itself."""
         return min(1.0, deceleration * self._torques.mass / self._full)
 
@@ -165,7 +165,7 @@ class _Feet(ABC):
         self._brakes.write(self._brake.line(pedal, seen, times), controls)
 
     def _brake_gently(self, seen: Seen, times: FloatArray, controls: Controls) -> None:
-        pedal = self._brakes.share(HOLDING if stays(0.0, seen) else COASTING)
+        pedal = self._brakes.pedal_ratio(HOLDING if stays(0.0, seen) else COASTING)
         self._press_brake(pedal, seen, times, controls)
 
 
@@ -198,7 +198,10 @@ class _PowertrainFeet(_Feet):
         super().__init__(brakes)
         self._train = Train.of(model, powertrain)
         box = powertrain.gearbox
-        self._places = {DRIVE, *(float(gear) for gear in range(-len(box.reverse), len(box.forward) + 1))}
+        self._gear_numbers = {
+            DRIVE,
+            *(float(gear) for gear in range(-len(box.reverse), len(box.forward) + 1)),
+        }
         self._gears: Gears | None = None
         self._clutch = _Pedal()
         self._touched = False
@@ -207,7 +210,7 @@ class _PowertrainFeet(_Feet):
 
     def act(self, values: FloatArray, seen: Seen, times: FloatArray, controls: Controls) -> None:
         gear = _lever(values, seen)
-        if gear not in self._places:
+        if gear not in self._gear_numbers:
             gear = 0.0
         throttle, clutch = float(values[MANUAL.throttle]), float(values[MANUAL.clutch])
         self._touched = gear != DRIVE and (self._touched or clutch > _PRESSED)

@@ -76,7 +76,7 @@ class WheelTorques:
     mass: float
     radii: FloatArray
     """(nw) rolling radii, m."""
-    shares: FloatArray
+    ratios: FloatArray
     """(nw) of the load at rest."""
 
     @classmethod
@@ -85,7 +85,7 @@ class WheelTorques:
         return cls(
             mass=float(sum(body.mass for body in model.bodies)),
             radii=np.array([wheel.tyre.rolling_radius for wheel in model.wheels]),
-            shares=loads / np.sum(loads),
+            ratios=loads / np.sum(loads),
         )
 
     def drive(self, forces: FloatArray, controls: Controls) -> None:
@@ -94,7 +94,7 @@ class WheelTorques:
 
     def brake(self, forces: FloatArray, controls: Controls) -> None:
         """Write braking torques for forces (n) against the motion, N, 0 or more."""
-        controls.brake_torque[:] = forces[:, None] * self.radii * self.shares
+        controls.brake_torque[:] = forces[:, None] * self.radii * self.ratios
 
 
 class TorqueFoot(Driver):

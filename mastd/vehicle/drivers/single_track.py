@@ -67,7 +67,7 @@ class SingleTrack:
     mass: float
     yaw_inertia: float
     """About the centre of gravity, kg m2."""
-    place: FloatArray
+    position: FloatArray
     """(na) x of the axles ahead of the centre of gravity, m."""
     load: FloatArray
     """(na) N."""
@@ -79,8 +79,8 @@ class SingleTrack:
     @cached_property
     def pole(self) -> float:
         """x about which the car turns without slip, ahead of the centre of gravity."""
-        fixed = [x for x, table in zip(self.place, self.steering, strict=True) if table is None]
-        return float(np.mean(fixed if fixed else self.place))
+        fixed = [x for x, table in zip(self.position, self.steering, strict=True) if table is None]
+        return float(np.mean(fixed if fixed else self.position))
 
     @cached_property
     def steered(self) -> SteeringTable:
@@ -90,7 +90,7 @@ class SingleTrack:
     @property
     def wheelbase(self) -> float:
         """From the first steered axle to the pole, m: of two axles their distance."""
-        return float(self.place[self._first] - self.pole)
+        return float(self.position[self._first] - self.pole)
 
     @property
     def understeer_gradient(self) -> float:
@@ -110,7 +110,7 @@ class SingleTrack:
     def _ratios(self) -> FloatArray:
         """Steer of each axle for q = 1, m."""
         steered = np.array([table is not None for table in self.steering])
-        return np.asarray(np.where(steered, self.place - self.pole, 0.0))
+        return np.asarray(np.where(steered, self.position - self.pole, 0.0))
 
     def rolling_curvature(self, curvature: float, speed: float) -> float:
         """Return q for a steady turn of a curvature (1/m) at a speed (m/s)."""
@@ -121,7 +121,7 @@ class SingleTrack:
     @cached_property
     def _turning(self) -> tuple[FloatArray, float, float]:
         """What balances a steady turn: (2, 2) of q and β, and what the yaw rate v κ takes of both sums."""
-        x, c = self.place, self.stiffness
+        x, c = self.position, self.stiffness
         left = np.array([[c @ self._ratios, -np.sum(c)], [(x * c) @ self._ratios, -(x @ c)]])
         return left, float(x @ c), float((x * x) @ c)
 
@@ -130,7 +130,7 @@ class SingleTrack:
 
         Complex amplitudes at a frequency (Hz) and speed (m/s); positive imaginary parts run ahead.
         """
-        x, c, v = self.place, self.stiffness, speed
+        x, c, v = self.position, self.stiffness, speed
         rate = 2j * np.pi * frequency
         matrix = np.array(
             [
@@ -171,11 +171,11 @@ def single_track(model: Model, wheel_loads: FloatArray) -> SingleTrack:
     masses = np.array([body.mass for body in model.bodies])
     centre = masses @ np.array([body.centre for body in model.bodies]) / np.sum(masses)
     wheels = [[model.corners[corner].wheel for corner in axle.corners] for axle in axles]
-    place = [np.mean([model.wheels[index].centre[0] for index in row]) - centre[0] for row in wheels]
+    position = [np.mean([model.wheels[index].centre[0] for index in row]) - centre[0] for row in wheels]
     return SingleTrack(
         mass=float(np.sum(masses)),
         yaw_inertia=_yaw_inertia(model, centre),
-        place=np.array(place),
+        position=np.array(position),
         load=np.array([np.sum(wheel_loads[row]) for row in wheels]),
         stiffness=np.array(
             [sum(_cornering_stiffness(model, index, wheel_loads[index]) for index in row) for row in wheels]

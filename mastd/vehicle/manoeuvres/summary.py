@@ -53,10 +53,10 @@ class Summary:
     peak_vertical_acceleration: float
     final_position: tuple[float, ...]
     final_yaw: float
-    least_loads: tuple[float, ...]
-    largest_loads: tuple[float, ...]
+    min_loads: tuple[float, ...]
+    max_loads: tuple[float, ...]
     mean_iterations: float
-    most_iterations: int
+    max_iterations: int
     joint_error: float
     velocity_error: float
     outside: tuple[float, ...]
@@ -80,10 +80,10 @@ def summary(trace: Trace) -> Summary:
         peak_vertical_acceleration=float(accelerations[:, 2].max()),
         final_position=tuple(trace.chassis[-1, POSITION].tolist()),
         final_yaw=float(trace.table()[-1, 1 + ANGLES.stop - 1]),
-        least_loads=tuple(trace.wheel_loads.min(axis=0).tolist()),
-        largest_loads=tuple(trace.wheel_loads.max(axis=0).tolist()),
+        min_loads=tuple(trace.wheel_loads.min(axis=0).tolist()),
+        max_loads=tuple(trace.wheel_loads.max(axis=0).tolist()),
         mean_iterations=float(stepped.mean()) if len(stepped) else 0.0,
-        most_iterations=int(trace.iterations.max()),
+        max_iterations=int(trace.iterations.max()),
         joint_error=float(trace.joint_error.max()),
         velocity_error=float(trace.velocity_error.max()),
         outside=tuple(trace.outside.max(axis=0).tolist()),

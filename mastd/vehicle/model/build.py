@@ -76,7 +76,7 @@ class _Parts:
         self.primitives += primitives
         self.primitive_locations += [location] * len(primitives)
 
-    def place(self, finding: Finding) -> Location:
+    def location(self, finding: Finding) -> Location:
         """Return where a finding belongs: its first joint, else its first body."""
         if finding.primitives:
             return self.primitive_locations[finding.primitives[0]]
@@ -125,7 +125,7 @@ def build(settings: VehicleSettings) -> Model:
     model, found = assembled(parts.model(settings))
     found = found or findings(model)
     if found:
-        raise ModelError(settings.name, [(parts.place(finding), finding.what) for finding in found])
+        raise ModelError(settings.name, [(parts.location(finding), finding.what) for finding in found])
     return model
 
 

@@ -89,7 +89,7 @@ class Watch:
         return self._is(SPUN)
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Of the cue that is given, 0…1: goes smoothly."""
         u = self._fraction
         return u * u * u * (10.0 - u * (15.0 - 6.0 * u))

@@ -119,9 +119,9 @@ class VehicleOnRoad:
         return self._steps * self._period
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Of the cue that is to be given, 0…1."""
-        return self._watch.share
+        return self._watch.fraction
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -223,7 +223,7 @@ class VehicleOnRoad:
         else:
             takeover.note(controls)
         clutch = float(controls.driver[-1, DRIVER.clutch])
-        self._starter.look(self._arrays.drive_state, clutch, self._sample * self._period)
+        self._starter.inspect(self._arrays.drive_state, clutch, self._sample * self._period)
         self._rows = controls.rows(self.model)
         self._show(controls)
 

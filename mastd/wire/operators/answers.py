@@ -64,7 +64,7 @@ class ReplyBuilder:
     @property
     def state(self) -> str:
         """Name of the loop's state."""
-        return self._terms.words.state(self._port.status.scalar("state"))
+        return self._terms.texts.state(self._port.status.scalar("state"))
 
     def welcome(self, peer: Peer, welcome: Welcome) -> None:
         """Greet a client."""

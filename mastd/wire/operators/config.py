@@ -72,7 +72,7 @@ class GatewayConfig:
             name=self.name,
             pid=pid,
             actuators=self.actuators,
-            words=StatusTexts(self.states, self.faults),
+            texts=StatusTexts(self.states, self.faults),
             lease_ns=round(self.lease_s * 1e9),
             answer_ns=round(self.answer_s * 1e9),
             command_rate=self.command_rate,

@@ -31,22 +31,22 @@ def loop_advice(port: LoopPort, now_ns: int) -> str:
     return (port.status.text("waiting") or OVER) if state is Loop.ENDED else ""
 
 
-def loop_part(port: LoopPort, words: StatusTexts, now_ns: int) -> dict[str, Any]:
+def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]:
     """Return the entries that come from the loop's status block."""
     status = port.status
     scalar = status.scalar
     code = whole(scalar("fault"))
-    active = [words.fault(code).name for code in _bits(whole(scalar("active")))]
+    active = [texts.fault(code).name for code in _bits(whole(scalar("active")))]
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
         "waiting": status.text("waiting"),
         "silent_s": port.silent_ns(now_ns) * 1e-9,
-        "state": words.state(scalar("state")),
+        "state": texts.state(scalar("state")),
         "since_s": finite(scalar("time") - scalar("since")),
         "time_s": finite(scalar("time")),
         "cycle": whole(scalar("cycle")),
-        "cause": _cause(code, status.text("cause"), whole(scalar("fault_action")), words),
+        "cause": _cause(code, status.text("cause"), whole(scalar("fault_action")), texts),
         "active": active,
         "degraded": bool(scalar("degraded")),
         "missed": whole(scalar("missed")),
@@ -123,10 +123,10 @@ def vehicle_part(status: NewestValueBlock, active: list[str]) -> dict[str, Any] 
     return found
 
 
-def _cause(code: int, text: str, action: int, words: StatusTexts) -> dict[str, Any] | None:
+def _cause(code: int, text: str, action: int, texts: StatusTexts) -> dict[str, Any] | None:
     if code == 0:
         return None
-    fault = words.fault(code)
+    fault = texts.fault(code)
     return {
         "code": code,
         "name": fault.name,

@@ -176,7 +176,7 @@ class OperatorSockets:
                     self._subscriptions[endpoint] = self._subscriptions.get(endpoint, 0) + change
         return any(count > 0 for count in self._subscriptions.values())
 
-    def tell(self, data: bytes) -> None:
+    def send_telemetry(self, data: bytes) -> None:
         """Send telemetry to whoever reads; who has no room loses it."""
         for teller in self._tellers.values():
             with contextlib.suppress(zmq.ZMQError):

@@ -31,7 +31,7 @@ class StatusView:
         return {
             "name": self.terms.name,
             "pid": self.terms.pid,
-            **loop_part(self.ports.loop, self.terms.words, now_ns),
+            **loop_part(self.ports.loop, self.terms.texts, now_ns),
             "cycle_time": self.ports.times.summary() if self.ports.times is not None else None,
             "rigs": [*self.ports.forwarder.rigs(now_ns), *joined],
             "rig_counters": rig_counters,
@@ -51,8 +51,8 @@ class StatusView:
             **plant_part(self.ports.loop.status),
             **terms.description,
             "channels": self._channels(),
-            "states": list(terms.words.states),
-            "faults": {str(code): asdict(words) for code, words in terms.words.faults.items()},
+            "states": list(terms.texts.states),
+            "faults": {str(code): asdict(texts) for code, texts in terms.texts.faults.items()},
         }
 
     def _channels(self) -> list[tuple[str, str, str]]:

@@ -30,7 +30,7 @@ class Subscribers(Protocol):
     def subscribed(self) -> bool:
         """Return whether anybody does."""
 
-    def tell(self, data: bytes) -> None:
+    def send_telemetry(self, data: bytes) -> None:
         """Send a message to all of them, without ever waiting."""
 
 
@@ -86,4 +86,4 @@ class TelemetryFeed:
         numbers, frames = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
         self._forget()
         telemetry = Telemetry(numbers, frames, self._ring.lost, ended)
-        self._subscribers.tell(pack_telemetry(telemetry, self._ring.following))
+        self._subscribers.send_telemetry(pack_telemetry(telemetry, self._ring.following))

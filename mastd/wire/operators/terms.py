@@ -54,7 +54,7 @@ class HandlerTerms:
     name: str
     pid: int
     actuators: int
-    words: StatusTexts
+    texts: StatusTexts
     lease_ns: int
     answer_ns: int
     command_rate: float

@@ -49,12 +49,12 @@ class PlantProcess:
         ``waiting`` as for ``mastd.wire.plant.socket_link.connect``.
         """
 
-        def look() -> None:
+        def check() -> None:
             self._check()
             if waiting is not None:
                 waiting()
 
-        return connect(self.address, terms, timeout_ns, name, waiting=look)
+        return connect(self.address, terms, timeout_ns, name, waiting=check)
 
     def messages(self) -> str:
         """Return what the plant has written to its standard error so far (the last 4 kB)."""

@@ -34,9 +34,9 @@ class Subscriptions:
     """The table of names, kept up with the loaded vehicle; ``status`` is the loop's status block."""
 
     def __init__(self, columns: Sequence[ChannelLine], spare: int, status: NewestValueBlock) -> None:
-        self._places = dict(_SMOOTHED)
+        self._frame_columns = dict(_SMOOTHED)
         for column, (name, unit) in enumerate(columns):
-            self._places[name] = FRAME_HEAD_SIZE + column, unit
+            self._frame_columns[name] = FRAME_HEAD_SIZE + column, unit
         self._first = FRAME_HEAD_SIZE + len(columns)
         self._spare = spare
         self._status = status
@@ -52,11 +52,13 @@ class Subscriptions:
         return found
 
     def _may_be(self, name: str) -> bool:
-        return name in self._places or name in self._of_vehicle or name.startswith(OF_VEHICLE)
+        return name in self._frame_columns or name in self._of_vehicle or name.startswith(OF_VEHICLE)
 
     def _hint(self, name: str) -> str:
         # To compare with all names takes 20 ms, in which nobody else would be heard.
-        alike = [known for known in (*self._places, *self._of_vehicle) if known[:ALIKE] == name[:ALIKE]]
+        alike = [
+            known for known in (*self._frame_columns, *self._of_vehicle) if known[:ALIKE] == name[:ALIKE]
+        ]
         near = difflib.get_close_matches(name[:LONGEST], alike, n=1, cutoff=0.5)
         return f"did you mean {near[0]}?" if near else "see `channels` of `mastd ctl describe`"
 
@@ -76,7 +78,7 @@ class Subscriptions:
         return np.array([self._find(name)[0] for name in names], dtype=np.int64)
 
     def _find(self, name: str) -> tuple[int, str]:
-        return self._places.get(name) or self._of_vehicle.get(name) or (-1, "")
+        return self._frame_columns.get(name) or self._of_vehicle.get(name) or (-1, "")
 
     def _check(self) -> bool:
         """Take the names of the vehicle that is simulated now; return whether it is another one."""

@@ -76,7 +76,7 @@ def shoot(lab: Lab, directory: Path) -> None:
         def ask(verb: str, **arguments: object) -> None:
             answer = client.command(verb, arguments)
             assert answer.accepted, answer.reason
-            board.tell(answer_text(answer))
+            board.add_message(answer_text(answer))
 
         ask("load", profile=str(lab.profile(PROFILE)))
         ask("raise")

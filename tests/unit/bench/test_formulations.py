@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from mastd.bench import registry
-from mastd.bench.formulations.bench import LADDER, MEASURES, SOLVERS, Drive, largest_step, name_of
+from mastd.bench.formulations.bench import LADDER, MEASURES, SOLVERS, Drive, max_step, name_of
 from mastd.bench.formulations.table import table
 from mastd.bench.registry import Figure
 from mastd.counting.work import solver_of
@@ -38,12 +38,12 @@ def test_every_solver_of_the_bench_is_one() -> None:
 @pytest.mark.parametrize("step", [LADDER[0], LADDER[7], LADDER[-1]])
 def test_the_largest_stable_step_is_found(step: float) -> None:
     drive = stable_up_to(step)
-    assert largest_step(drive, Solver()) == step
+    assert max_step(drive, Solver()) == step
     assert drive.run.call_count <= 6
 
 
 def test_a_solver_that_is_never_stable_has_no_largest_step() -> None:
-    assert largest_step(stable_up_to(0.0), Solver()) is None
+    assert max_step(stable_up_to(0.0), Solver()) is None
 
 
 def test_a_table_has_a_line_for_each_solver_that_was_measured() -> None:

@@ -19,7 +19,7 @@ from mastd.errors import FormatError
 from mastd.formats import catalogue
 from mastd.formats.core.measurement import Channel, Format, Measurement, Series
 from mastd.formats.core.units import si_unit
-from mastd.formats.summary import place
+from mastd.formats.summary import position_at
 
 Tolerance = Callable[[FloatArray], FloatArray]
 MOTION: Final = ("g", "m/s2", "m/s²", "cm/s/s", "mm", "µm", "cm/s", "cm", "m")
@@ -207,7 +207,7 @@ def assert_same(back: Measurement, series: Series, promise: Promise, told: tuple
     (found,) = back.series
     assert found.step == series.step or any(f"{series.step!r}" in line for line in told), told
     assert found.step == pytest.approx(series.step, rel=1e-7) or (found.step is None and series.count == 1)
-    assert place(found, 0) == series.start or any(f"{series.start:g}" in line for line in told), told
+    assert position_at(found, 0) == series.start or any(f"{series.start:g}" in line for line in told), told
     assert (found.axis, found.axis_unit) == ("time", "s")
     assert len(found.channels) == len(series.channels)
     for one, other in zip(found.channels, series.channels, strict=True):

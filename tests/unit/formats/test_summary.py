@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import signal
 
 from mastd.formats.core.measurement import Channel, Series
-from mastd.formats.summary import density, duration, envelope, place, segment_of, statistics
+from mastd.formats.summary import density, duration, envelope, position_at, segment_of, statistics
 
 MOST = float(np.finfo(np.float64).max)
 VALUES = st.lists(
@@ -29,14 +29,22 @@ def test_figures_are_those_of_exact_arithmetic(values: list[float]) -> None:
     assert found.missing == sum(map(math.isnan, values))
     assert found.infinite == sum(map(math.isinf, values))
     if not sound:
-        assert found.least is found.most is found.mean is found.rms is found.deviation is found.crest is None
+        assert (
+            found.minimum
+            is found.maximum
+            is found.mean
+            is found.rms
+            is found.deviation
+            is found.crest
+            is None
+        )
         return
-    assert found.least is not None
-    assert found.most is not None
-    assert found.least == min(sound)
-    assert found.most == max(sound)
-    assert found.least_index == next(k for k, value in enumerate(values) if value == found.least)
-    assert found.most_index == next(k for k, value in enumerate(values) if value == found.most)
+    assert found.minimum is not None
+    assert found.maximum is not None
+    assert found.minimum == min(sound)
+    assert found.maximum == max(sound)
+    assert found.min_index == next(k for k, value in enumerate(values) if value == found.minimum)
+    assert found.max_index == next(k for k, value in enumerate(values) if value == found.maximum)
     largest = max(map(abs, sound)) or Fraction(1)
     # Shares of the largest value, which no square takes past what a float can hold.
     mean = sum(sound) / len(sound) / largest
@@ -57,27 +65,27 @@ def test_figures_of_a_series_of_many_blocks() -> None:
     values = np.random.default_rng(4).normal(3.0, 2.0, 700_001)
     values[[262_143, 262_144, 700_000]] = -40.0, 50.0, 50.0
     found = statistics(values)
-    assert (found.least_index, found.most_index) == (262_143, 262_144)
+    assert (found.min_index, found.max_index) == (262_143, 262_144)
     assert found.mean == pytest.approx(values.mean(), rel=1e-12)
     assert found.deviation == pytest.approx(values.std(), rel=1e-12)
     values[300_000:600_000] = np.nan
     found = statistics(values)
     assert found.missing == 300_000
     assert found.rms == pytest.approx(math.sqrt(np.nanmean(values**2)), rel=1e-12)
-    assert (found.least_index, found.most_index) == (262_143, 262_144)
+    assert (found.min_index, found.max_index) == (262_143, 262_144)
 
 
 def test_places_and_lengths_are_told_where_they_are_known() -> None:
     channels = (Channel("a", "g", np.zeros(4)),)
     even = Series(channels, 0.005, start=1.0)
-    assert place(even, 3) == 1.0 + 3 * 0.005
+    assert position_at(even, 3) == 1.0 + 3 * 0.005
     assert duration(even) == 4 * 0.005
     uneven = Series(channels, None, places=np.array([0.0, 1.0, 5.0, math.nan]))
-    assert place(uneven, 2) == 5.0
-    assert place(uneven, 3) is None
+    assert position_at(uneven, 2) == 5.0
+    assert position_at(uneven, 3) is None
     assert duration(uneven) is None
     unknown = Series(channels, None)
-    assert place(unknown, 2) is None
+    assert position_at(unknown, 2) is None
     assert duration(unknown) is None
     assert duration(Series((), 0.1)) is None
 

@@ -84,7 +84,7 @@ def test_the_slow_ramp_arrives_with_a_steady_rate() -> None:
     "course", [double_lane_change(10.0), slalom(40.0, 30.0, 1.5, 5), circle(-40.0, 10.0, turns=1.0)]
 )
 def test_heading_and_curvature_are_the_derivatives_of_a_course(course: Course) -> None:
-    ahead = np.diff(course.place, axis=0)
+    ahead = np.diff(course.position, axis=0)
     chord = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
     middle = 0.5 * (course.heading[1:] + course.heading[:-1])
     assert np.abs(chord - middle).max() < 2e-3
@@ -108,10 +108,10 @@ def test_the_nearest_point_of_a_course_is_found_from_beside_it(length: float, as
 
 def test_the_lane_change_goes_to_the_other_lane_and_back() -> None:
     course = double_lane_change(0.0, -3.0)
-    heights = course.place[:, 1]
+    heights = course.position[:, 1]
     assert heights.min() == pytest.approx(-3.0)
     assert heights[0] == heights[-1] == 0.0
-    there = course.place[np.abs(heights + 3.0) < 1e-9, 0]
+    there = course.position[np.abs(heights + 3.0) < 1e-9, 0]
     assert (there[0], there[-1]) == pytest.approx((50.0, 65.0), abs=0.3)
 
 

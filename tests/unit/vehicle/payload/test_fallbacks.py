@@ -49,7 +49,7 @@ def shares(drive: VirtualDrive, seconds: float) -> FloatArray:
     found = []
     for _ in range(round(seconds / PERIOD)):
         drive.step()
-        found.append(drive.vehicle.share)
+        found.append(drive.vehicle.fraction)
     return np.array(found)
 
 
@@ -121,7 +121,7 @@ def test_a_vehicle_that_spins_coasts_to_rest_and_is_driven_again() -> None:
     rack = drive.inputs[0]
     go(0.3, [-1.0, 1.0, 0.0, 0.0, 100.0])
     # The driver steers the other way and gives full throttle: nothing of it arrives.
-    assert drive.vehicle.share == 0.0
+    assert drive.vehicle.fraction == 0.0
     assert drive.inputs[0] == pytest.approx(rack, abs=0.02)
     assert drive.inputs[1] == 0.0
     assert 0.0 < drive.inputs[2] < 0.4
@@ -129,7 +129,7 @@ def test_a_vehicle_that_spins_coasts_to_rest_and_is_driven_again() -> None:
     assert gone[0] == [fallbacks.SPUN]
     assert gone[-1] == []
     assert abs(drive.signals[3]) < 0.1
-    assert drive.vehicle.share == 1.0
+    assert drive.vehicle.fraction == 1.0
     go(3.0, [0.0, 0.3, 0.0, 0.0, 100.0])
     assert drive.signals[3] > 1.0
 
@@ -173,7 +173,7 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
     assert begin - drive.signals[3] == pytest.approx(2.0, abs=0.6)
     assert drive.inputs[0] == pytest.approx(heard[0], abs=0.01)
     assert drive.inputs[1] == 0.0
-    assert drive.vehicle.share == 1.0
+    assert drive.vehicle.fraction == 1.0
     drive.receive(heard)
     for _ in range(11):
         drive.step()
