@@ -93,7 +93,7 @@ def test_the_board_keeps_the_newest_messages_and_tells_what_changes() -> None:
     board.show({"state": "OFF"})
     assert not board.lost
     for number in range(100):
-        board.tell(str(number))
-    assert board.told == 104
+        board.add_message(str(number))
+    assert board.message_count == 104
     assert [message.text for message in board.messages_since(102)] == ["98", "99"]
     assert len(board.messages_since(0)) == len(board.view().messages) == 50

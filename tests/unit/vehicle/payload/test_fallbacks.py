@@ -85,7 +85,7 @@ def test_a_vehicle_without_numbers_stands_still_and_the_table_comes_home() -> No
     assert drive.finished
     drive.begin(np.zeros((3, 6)))
     assert drive.conditions == ()
-    assert drive.vehicle.share == 1.0
+    assert drive.vehicle.fraction == 1.0
     until(drive, fallbacks.NOT_FINITE, 2.0)
 
 
