@@ -129,7 +129,7 @@ def test_a_day_at_the_table(service: Service) -> None:
     service.until(lambda now: abs(now["pose"][2] - 0.003) < 2e-4)
     refused = service.ask("arm")
     assert not refused.accepted
-    assert "profile begins" in refused.reason
+    assert "not at the start pose of the profile" in refused.reason
     service.accepted("raise")
     service.until(lambda now: now["state"] == "READY" and abs(now["reference"][2]) < 1e-6)
     service.accepted("level", share=0.5)

@@ -474,7 +474,7 @@ def test_profiles_and_their_check(hall: Hall) -> None:
 
     passed = check("shaking")
     assert passed["ok"] is True
-    assert "passes" in passed["text"]
+    assert "check OK" in passed["text"]
     assert passed["document"]["duration_s"] == 8.0
     assert passed["document"]["limits"]
     assert "segments" in check("broken")["text"]

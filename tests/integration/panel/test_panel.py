@@ -128,7 +128,7 @@ def test_a_stop_does_not_wait_for_the_answer_to_another_command(tmp_path: Path) 
             panel.shows("NO NEWS FOR")
             table.loop.run()
             panel.shows(
-                "emergency stop, supply off", " stop: accepted", "estop: accepted", "goes first; needed:"
+                "emergency stop, supply off", " stop: accepted", "estop: accepted", "took precedence; needed:"
             )
             panel.press("\x03")
             assert panel.ended() == 0
