@@ -43,7 +43,7 @@ def test_a_shift_at_the_panel(service: Service) -> None:
         panel.press("a")
         panel.shows("A R M E D", "start moves the table")
         panel.press("ty")
-        panel.shows("R U N N I N G", "YOU command", " left")
+        panel.shows("R U N N I N G", "YOU (")
         panel.until(lambda screen: "not known" not in screen.text, "everything that a daemon tells")
         before = offset(panel.screen)
         assert before
