@@ -1,4 +1,4 @@
-"""``mastd calibrate offsets``: which offsets of length transducers make the actuators fight each other."""
+"""``mastd calibrate offsets``: which offsets of length transducers cause internal force between actuators."""
 
 from __future__ import annotations
 

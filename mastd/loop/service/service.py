@@ -98,7 +98,7 @@ class ServiceScript:
 
 @dataclass(frozen=True)
 class ServiceContext:
-    """What stays the same however often the settings are taken anew."""
+    """What stays the same however often the settings are reloaded."""
 
     connect: Callable[[Installation], Connection]
     operators: Operators

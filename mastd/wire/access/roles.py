@@ -1,7 +1,7 @@
 """Roles of clients; what each may ask for stands in the table of verbs.
 
 In order of rights: an ``observer`` watches and stops; a ``rig`` gives signals as well; an ``operator``
-commands; an ``engineer`` also has the settings taken anew. Who has a role has all that lesser ones have.
+commands; an ``engineer`` also has the settings reloaded. Who has a role has all that lesser ones have.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class GatewayConfig:
     none. ``description`` is what ``describe``
     answers beside name, process id, plant, states and faults; ``ring`` is where the loop's frames are, None
     where nothing is recorded (and so there is no telemetry). ``checker`` is the command line that checks the
-    settings files before they are taken anew (empty: this daemon does not do that).
+    settings files before they are reloaded (empty: this daemon does not do that).
     """
 
     actuators: int
