@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.units import DAMPING
 
     sky = quantity("--sky", arguments.sky, DAMPING)
-    valve = quantity("--most", arguments.maximum, DAMPING)
+    valve = quantity("--most", arguments.most, DAMPING)
 
     def law(rig: RigClient) -> DamperEcu:
         names = channels_of(rig, lambda name: name.removeprefix(CHANNEL) in WHEELS, f"{CHANNEL}WHEEL")

@@ -84,5 +84,5 @@ def test_beside_a_daemon_nothing_is_measured(
         assert main(["latency", "--duration", "200ms"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"a daemon with process id {os.getpid()} runs here")
+    assert said.err.startswith(f"a daemon with process id {os.getpid()} is running, and measuring")
     assert said.err.count("\n") == 1

@@ -58,7 +58,7 @@ def settings(**changes: object) -> GatewaySettings:
 def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) -> GatewayConfig:
     """Return a job whose sockets lie in ``directory``."""
     entries = {
-        "links": ACTUATORS,
+        "actuators": ACTUATORS,
         "states": STATES,
         "faults": FAULTS,
         "loop_stuck_s": 0.3,

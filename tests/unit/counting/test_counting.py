@@ -177,7 +177,7 @@ def three_links() -> dict[str, list[int]]:
     links[:, LINK.path], links[:, LINK.path_size] = (0, 6, 13), paths
     shapes = {"u": (10, 1), "axis": (10, 3), "v": (23, 3), "w": (23, 3), "turn": (3, 9)}
     shapes |= dict.fromkeys(("inertia", "inertia_constants"), (3, 6))
-    shapes |= dict.fromkeys(("place", "reach", "arm", "velocity", "omega"), (3, 3))
+    shapes |= dict.fromkeys(("position", "reach", "arm", "velocity", "omega"), (3, 3))
     random = np.random.default_rng(1)
     blocks: dict[str, Any] = {name: random.standard_normal(shape) for name, shape in shapes.items()}
     blocks["u"] = blocks["u"].ravel()
