@@ -188,7 +188,7 @@ def three_links() -> dict[str, list[int]]:
         rotational=np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1]),
     )
     found = {}
-    for kernel in ("velocity_columns", "velocities", "inertias"):
+    for kernel in ("velocity_columns", "link_velocities", "link_inertias"):
         with counting_kernels({kernel: (getattr(recursion, kernel),)}) as tally:
             getattr(recursion, kernel)(counting(tree))
         found[kernel] = list(tally.stages[kernel])
@@ -207,8 +207,8 @@ def test_three_links_take_what_is_counted_by_hand() -> None:
     """
     found = told_by_plain_kernels("three_links()")
     assert found["velocity_columns"] == [6 * (3 + 4 + 7), 0, 3 * 7 + 6 * 7 + 3 * 2, 0, 0]
-    assert found["velocities"] == [3 * 10 + 6 * 5, 0, 3 * 10 + 6 * 5, 0, 0]
-    assert found["inertias"] == [3 * 45, 0, 3 * 30, 0, 0]
+    assert found["link_velocities"] == [3 * 10 + 6 * 5, 0, 3 * 10 + 6 * 5, 0, 0]
+    assert found["link_inertias"] == [3 * 45, 0, 3 * 30, 0, 0]
 
 
 @pytest.mark.alone
