@@ -175,9 +175,9 @@ def three_links() -> dict[str, list[int]]:
     links[:, LINK.kind] = TreeJoint.FREE, TreeJoint.REVOLUTE, TreeJoint.SPHERICAL
     links[:, LINK.first], links[:, LINK.coordinates] = (0, 6, 7), counts
     links[:, LINK.path], links[:, LINK.path_size] = (0, 6, 13), paths
-    shapes = {"u": (10, 1), "axis": (10, 3), "v": (23, 3), "w": (23, 3), "turn": (3, 9)}
+    shapes = {"u": (10, 1), "axis": (10, 3), "v": (23, 3), "w": (23, 3), "rotation": (3, 9)}
     shapes |= dict.fromkeys(("inertia", "inertia_constants"), (3, 6))
-    shapes |= dict.fromkeys(("position", "reach", "arm", "velocity", "omega"), (3, 3))
+    shapes |= dict.fromkeys(("position", "lower_arm", "arm", "velocity", "omega"), (3, 3))
     random = np.random.default_rng(1)
     blocks: dict[str, Any] = {name: random.standard_normal(shape) for name, shape in shapes.items()}
     blocks["u"] = blocks["u"].ravel()
