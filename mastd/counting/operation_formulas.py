@@ -31,7 +31,8 @@ from mastd.counting.symbolic import (
 )
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.topology import Topology
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.joints.primitive import PrimitiveKind
+from mastd.vehicle.model.definition import Model
 
 
 class Method(StrEnum):

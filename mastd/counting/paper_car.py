@@ -18,8 +18,9 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.settings.vehicle.templates import cross_axes
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.model.definition import Axle, Body, Model, Primitive
-from mastd.vehicle.model.joint_primitives import Ends, Side, prismatic, revolute, spherical, universal
+from mastd.vehicle.joints.composition import Ends, Side, prismatic, revolute, spherical, universal
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.model.definition import Axle, Body, Model
 
 Point = tuple[float, float, float]
 

@@ -21,11 +21,12 @@ from mastd.formulations.subsystem import solve as subsystem
 from mastd.formulations.tree import recursion
 from mastd.vehicle.elements.anti_roll_bar.force import bar_forces, start_bars
 from mastd.vehicle.elements.spring_damper.force import spring_forces
-from mastd.vehicle.equations import external_forces, frames, joints, reaction, residual
-from mastd.vehicle.equations.joints_jacobian import joint_rows
+from mastd.vehicle.equations import external_forces, frames, reaction, residual
+from mastd.vehicle.equations.ground_contact import sample_ground
+from mastd.vehicle.joints.force import joint_forces, joint_rates
+from mastd.vehicle.joints.jacobian import joint_rows
 from mastd.vehicle.solver import chord_jacobian, compiled_step, full_jacobian, generalized_alpha, newton
-from mastd.vehicle.tyres import linear
-from mastd.vehicle.tyres.ground_contact import sample_ground
+from mastd.vehicle.tyres.registry import tyre_forces
 
 Kernel = Callable[..., Any]
 Kernels = Mapping[str, tuple[Kernel, ...]]
@@ -38,7 +39,7 @@ _EVALUATION: Final[Kernels] = {
         frames.bodies_to_frame,
         frames.positions_to_frame,
     ),
-    "joints": (joints.joint_forces, joints.joint_rates, newton.violations),
+    "joints": (joint_forces, joint_rates, newton.violations),
     "forces": (
         spring_forces,
         bar_forces,
@@ -47,7 +48,7 @@ _EVALUATION: Final[Kernels] = {
         external_forces.turn_wheels,
         sample_ground,
     ),
-    "tyres": (linear.tyre_forces, external_forces.prepare_wheels),
+    "tyres": (tyre_forces, external_forces.prepare_wheels),
     "report": (
         compiled_step.ground_wrench,
         reaction.reaction,

@@ -22,7 +22,7 @@ from mastd.lanes import (
     store,
     store_row,
 )
-from mastd.vehicle.equations.joints import max_abs
+from mastd.vehicle.blocks.vectors import max_abs
 
 NAN = float("nan")
 NUMBERS = st.floats(-1e6, 1e6)

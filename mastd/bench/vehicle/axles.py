@@ -10,7 +10,8 @@ from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, Wheel
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Wheel
 
 SPACING = 1.3
 """Metres between the rear axles."""

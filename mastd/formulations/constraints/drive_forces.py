@@ -16,7 +16,7 @@ from mastd.formulations.constraints.partition import solve_transposed
 from mastd.formulations.tree.arrays import BODY_GROUP, FREE, LINK, Tree
 from mastd.formulations.tree.recursion import row_of
 from mastd.kernel import merged_kernel, separate_kernel
-from mastd.vehicle.blocks.fields import CONSTRAINT
+from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.state.arrays import Arrays
 
 
@@ -50,7 +50,7 @@ def drive_forces(tree: Tree, car: Arrays, work: DriveForceWorkspace) -> None:
         force = work.unbalanced[k]
         for r in range(tree.row_table.shape[0]):
             force += tree.phi[r, k] * work.multipliers[r]
-        car.rows[car.drive_rows[drive, 0], CONSTRAINT.multiplier, car.drive_rows[drive, 1]] = -force
+        car.joints.rows[car.drive_rows[drive, 0], CONSTRAINT.multiplier, car.drive_rows[drive, 1]] = -force
 
 
 @merged_kernel

@@ -28,18 +28,18 @@ from mastd.formulations.tree.recursion import (
 )
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.rotation import rotate_vector_inverse
 from mastd.vehicle.blocks.vectors import propagate_nan
 from mastd.vehicle.elements.anti_roll_bar.force import strain_bars
 from mastd.vehicle.equations.frames import choose_frame
-from mastd.vehicle.equations.joints_jacobian import joint_rows
+from mastd.vehicle.joints.arrays import CONSTRAINT
+from mastd.vehicle.joints.jacobian import joint_rows
 from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
 from mastd.vehicle.solver.full_jacobian import FullJacobian
 from mastd.vehicle.solver.newton import violations
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 
 DERIVATIVE_RATE: Final = 1e9
 """1/s."""
@@ -136,7 +136,7 @@ def _hold(tree: Tree, wheels: FloatArray, wheel: int, item: int, lane: int) -> N
 @merged_kernel
 def assemble_jacobian(tree: Tree, car: Arrays) -> None:
     """Take the rows' derivatives from the shared kernel, and make Φ_q of (21) of them and V and W."""
-    joint_rows(car, tree.cells)
+    joint_rows(car.joints, car.groups, car.local_bodies, tree.cells)
     for r in range(tree.row_table.shape[0]):
         lane = tree.row_table[r, CUT_ROW.lane]
         for k in range(6):
@@ -161,7 +161,7 @@ def evaluate_positions(tree: Tree, car: Arrays) -> float:
     violations(car)
     maximum = 0.0
     for r in range(tree.row_table.shape[0]):
-        violation = car.rows[
+        violation = car.joints.rows[
             tree.row_table[r, CUT_ROW.item], CONSTRAINT.violation, tree.row_table[r, CUT_ROW.lane]
         ]
         tree.violation[r] = violation
@@ -194,7 +194,7 @@ def evaluate_forces(
     ``brake_time``: s in which a friction brake may stop its wheel (``fields.C_REACH``).
     """
     for k in range(tree.drive_rows.shape[0]):
-        car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]] = 0.0
+        car.joints.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]] = 0.0
     strain_bars(car.elements.bars, car.groups, car.local_bodies, car.weights)
     link_velocities(tree)
     bias_accelerations(tree)
@@ -216,7 +216,7 @@ def read_forces(tree: Tree, car: Arrays) -> None:
             )
     for r in range(tree.row_table.shape[0]):
         row, lane = tree.row_table[r, CUT_ROW.item], tree.row_table[r, CUT_ROW.lane]
-        tree.bias[r] = car.rows[row, CONSTRAINT.acceleration, lane]
+        tree.bias[r] = car.joints.rows[row, CONSTRAINT.acceleration, lane]
     for wheel in range(tree.wheel_indices.shape[0]):
         item, lane = tree.wheel_indices[wheel, 0], tree.wheel_indices[wheel, 1]
         values = car.wheels[item]

@@ -49,7 +49,8 @@ from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import WHEEL
-from mastd.vehicle.model.definition import MagicTyre, Model
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Arrays
 
 ROUND_ROBIN_COLUMNS: Final = 1

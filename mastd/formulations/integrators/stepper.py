@@ -42,9 +42,10 @@ from mastd.formulations.tree.topology import topology_of
 from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
 from mastd.settings.vehicle.solver_names import Integrator
-from mastd.vehicle.blocks.fields import CONSTRAINT, REPORT, REPORT_SIZE
+from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
 from mastd.vehicle.equations.reaction import guided, reaction
 from mastd.vehicle.equilibrium.dense_equations import System
+from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.solver.choice import Solver
 from mastd.vehicle.solver.compiled_step import WRENCHES, Bound, ground_wrench
 from mastd.vehicle.solver.recording import TraceLayout, record
@@ -185,7 +186,7 @@ class TreeSteps:
     def load(self, state: State) -> None:
         """Put the car into a state that keeps its joints; its multipliers are ignored."""
         write_state(self.layout, state)
-        self.layout.arrays.rows[:, CONSTRAINT.multiplier] = 0.0
+        self.layout.arrays.joints.rows[:, CONSTRAINT.multiplier] = 0.0
         load_state(self.tree, state)
 
     def start(self, state: State, ground: FloatArray) -> None:

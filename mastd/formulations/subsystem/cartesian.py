@@ -25,9 +25,9 @@ from mastd.formulations.subsystem.workspace import COMPOSITE, SUBSYSTEM, Subsyst
 from mastd.formulations.tree.arrays import CUT_ROW, LINK, Tree
 from mastd.formulations.tree.recursion import UNIVERSAL, row_of
 from mastd.kernel import fused_kernel, merged_kernel
-from mastd.vehicle.blocks.fields import CONSTRAINT
 from mastd.vehicle.blocks.linear_algebra import solve_augmented
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, symmetric_times
+from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.state.arrays import Arrays
 
 
@@ -60,7 +60,7 @@ def gather_constraints(tree: Tree, car: Arrays, work: SubsystemWorkspace, s: int
                 block[i, 6 * own + k] = tree.cells[row[CUT_ROW.cell_a] + k, lane]
             if other >= 0:
                 block[i, 6 * other + k] = tree.cells[row[CUT_ROW.cell_b] + k, lane]
-        block[i, size + frees] = -car.rows[row[CUT_ROW.item], CONSTRAINT.acceleration, lane]
+        block[i, size + frees] = -car.joints.rows[row[CUT_ROW.item], CONSTRAINT.acceleration, lane]
     independent = work.table[s, SUBSYSTEM.first_coordinate] + work.table[s, SUBSYSTEM.rows]
     for k in range(frees):
         _read_into(tree, work, rows + k, work.order[independent + k])

@@ -21,10 +21,10 @@ from mastd.formulations.tree.arrays import (
 from mastd.formulations.tree.body_groups import BodyGroup
 from mastd.formulations.tree.topology import Link, Topology, TreeJoint
 from mastd.vehicle.blocks.columns import column_of
-from mastd.vehicle.blocks.fields import GROUP, PRIMITIVE_INDEX
+from mastd.vehicle.blocks.fields import CHASSIS, GROUP
+from mastd.vehicle.joints.arrays import PRIMITIVE_INDEX
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Layout
-from mastd.vehicle.state.grouping import CHASSIS
 
 _POSITIONS = {TreeJoint.FREE: 7, TreeJoint.SPHERICAL: 4}
 """Numbers in ``q`` of the joints that have more of them than coordinates."""
@@ -235,9 +235,9 @@ def constraint_rows(layout: Layout, cut: int, number: dict[int, int]) -> list[li
     within = row - int(line[GROUP.first_row])
     first = int(line[GROUP.first_primitive])
     position_starts = range(first, first + int(line[GROUP.primitives]))
-    item = next(k for k in position_starts if car.primitives[k, PRIMITIVE_INDEX.row] == within)
+    item = next(k for k in position_starts if car.joints.primitives[k, PRIMITIVE_INDEX.row] == within)
     columns = [
-        column_of(line, int(car.primitives[item, slot]))
+        column_of(line, int(car.joints.primitives[item, slot]))
         for slot in (PRIMITIVE_INDEX.first, PRIMITIVE_INDEX.second)
     ]
     size = int(line[GROUP.size])

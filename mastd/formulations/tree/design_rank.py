@@ -13,7 +13,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.formulations.tree.joints import Link, TreeJoint
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.joints.primitive import PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.mobility import RANK_TOLERANCE, jacobian
 
 _MIN_WEIGHT = 0.3

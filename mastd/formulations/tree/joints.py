@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Model
 
 COORDINATES: Final = (6, 3, 2, 1, 1)
 _NO_AXES: Final = np.zeros((2, 3))

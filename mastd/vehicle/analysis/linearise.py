@@ -19,9 +19,11 @@ from mastd.arrays import ComplexArray, FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.equilibrium.constraints import EquationMatrices, Equations, constraint_rows, free_motions
 from mastd.vehicle.equilibrium.settle import straight_ahead
-from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
-from mastd.vehicle.model.standing_tyre import standing_tyre
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
+from mastd.vehicle.tyres.linear_tyre import Tyre
+from mastd.vehicle.tyres.standing import standing_tyre
 
 RIGID = 1e-5
 """Of the largest eigenvalue; rounding alone moves a double eigenvalue zero by the root of 1e-16."""

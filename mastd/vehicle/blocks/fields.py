@@ -49,43 +49,6 @@ class LocalBodyRow(NamedTuple):
     angular_acceleration: Annotated[int, Entry("rad/s²", "", 3)]
 
 
-class ConstraintRow(NamedTuple):
-    """One row of a joint: its multiplier, and its violation Φ with the rates of it."""
-
-    multiplier: Annotated[int, Entry("N", "of a dot product: N m")]
-    violation: Annotated[int, Entry("m", "Φ; of a dot product: 1")]
-    rate: Annotated[int, Entry("m/s", "dΦ/dt")]
-    acceleration: Annotated[int, Entry("m/s²", "d²Φ/dt²")]
-
-
-class PrimitiveIndexRow(NamedTuple):
-    """Integers of a joint primitive."""
-
-    kind: Annotated[int, Entry("1", "PrimitiveKind")]
-    first: Annotated[int, Entry("1", "local body")]
-    second: Annotated[int, Entry("1", "local body")]
-    row: Annotated[int, Entry("1", "first constraint row, counted within the group")]
-    drive: Annotated[int, Entry("1", "item of the drives' block, -1: not driven")]
-
-
-class PrimitiveRow(NamedTuple):
-    """Constants of a joint primitive, each in the axes of its body."""
-
-    point_first: Annotated[int, Entry("m", "from the first body's centre of mass", 3)]
-    point_second: Annotated[int, Entry("m", "from the second body's centre of mass", 3)]
-    axis_first: Annotated[int, Entry("1", "unit vector", 3)]
-    axis_second: Annotated[int, Entry("1", "unit vector", 3)]
-    length: Annotated[int, Entry("m", "of a distance")]
-
-
-class DriveRow(NamedTuple):
-    """What drives a primitive."""
-
-    displacement: Annotated[int, Entry("m", "")]
-    rate: Annotated[int, Entry("m/s", "")]
-    acceleration: Annotated[int, Entry("m/s²", "")]
-
-
 class WheelRow(NamedTuple):
     """Wheel with its tyre, its brake, what it rolls on and what holds it."""
 
@@ -191,7 +154,7 @@ class GroupRow(NamedTuple):
     bar_unknown: int
     row_unknown: int
     carrier: Annotated[int, Entry("1", "local body that carries the wheel")]
-    tyre: Annotated[int, Entry("1", "LINEAR_TYRE or MAGIC_TYRE")]
+    tyre: Annotated[int, Entry("1", "its kind, of tyres/registry.py")]
 
 
 class ClockRow(NamedTuple):
@@ -219,14 +182,6 @@ LOCAL_BODY: Final = index_table(LocalBodyRow)
 LOCAL_BODY_SIZE: Final = size_of(LOCAL_BODY)
 LOCAL_MOTION_SIZE: Final = LOCAL_BODY.force
 """Numbers that a group copies of its interface bodies, where accelerations do not matter."""
-CONSTRAINT: Final = index_table(ConstraintRow)
-CONSTRAINT_SIZE: Final = size_of(CONSTRAINT)
-PRIMITIVE_INDEX: Final = index_table(PrimitiveIndexRow)
-PRIMITIVE_INDEX_SIZE: Final = size_of(PRIMITIVE_INDEX)
-PRIMITIVE: Final = index_table(PrimitiveRow)
-PRIMITIVE_SIZE: Final = size_of(PRIMITIVE)
-DRIVE: Final = index_table(DriveRow)
-DRIVE_SIZE: Final = size_of(DRIVE)
 WHEEL: Final = index_table(WheelRow)
 WHEEL_SIZE: Final = size_of(WHEEL)
 STRAP: Final = index_table(StrapRow)
@@ -240,5 +195,5 @@ CLOCK_SIZE: Final = size_of(CLOCK)
 REPORT: Final = index_table(ReportRow)
 REPORT_SIZE: Final = size_of(REPORT)
 
-LINEAR_TYRE: Final = 0
-MAGIC_TYRE: Final = 1
+CHASSIS: Final = 0
+"""Its item in the blocks of bodies."""

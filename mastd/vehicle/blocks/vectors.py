@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, store
+from mastd.lanes import load, select, store
 
 Triple = tuple[float, float, float]
 
@@ -112,3 +112,10 @@ def symmetric_times(moments: Triple, products: Triple, x: float, y: float, z: fl
 def propagate_nan(x: float, source: float) -> float:
     """Return x, or not a number where ``source`` is none (or infinite)."""
     return x + 0.0 * source
+
+
+@fused_kernel
+def max_abs(largest: float, value: float) -> float:
+    """Return the larger of ``largest`` and |value|, lane by lane; what is not a number is kept."""
+    size = select(value, value, -value)
+    return select(largest - size, largest, propagate_nan(size, largest))

@@ -21,7 +21,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.vehicle.kinematics.suspension import AxleKinematics, suspension_kinematics
-from mastd.vehicle.model.definition import Axle, Model, Tyre
+from mastd.vehicle.model.definition import Axle, Model
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 _PROBE: Final = 1e-3
 """m of rack either way for the ratio of steer to rack about straight ahead."""

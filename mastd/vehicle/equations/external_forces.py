@@ -13,20 +13,18 @@ from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import from_ground, surface_velocity
 from mastd.vehicle.blocks.body_points import in_body_axes, point_of_body
-from mastd.vehicle.blocks.fields import AIR, BODY, GROUP, MAGIC_TYRE, STRAP, WHEEL
+from mastd.vehicle.blocks.fields import AIR, BODY, CHASSIS, GROUP, STRAP, WHEEL
 from mastd.vehicle.blocks.vectors import cross
 from mastd.vehicle.powertrain.step import drive_wheels
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
-from mastd.vehicle.tyres.magic import prepare_tyres
+from mastd.vehicle.tyres.registry import prepare_tyres
 
 
 @fused_kernel
 def prepare_wheels(car: Arrays, moving: bool) -> None:
-    """Write what Magic Formula tyres keep during a step; ``moving``: one begins."""
+    """Write what tyres keep during a step; ``moving``: one begins."""
     for group in range(car.groups.shape[0]):
-        if car.groups[group, GROUP.wheel] >= 0 and car.groups[group, GROUP.tyre] == MAGIC_TYRE:
-            prepare_tyres(car.wheels, car.tyres, car.groups[group, GROUP.wheel], moving)
+        prepare_tyres(car.wheels, car.tyres, car.groups[group], moving)
 
 
 @fused_kernel

@@ -12,7 +12,15 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES, broadcast, first_lane, load, store
-from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY, LOCAL_BODY_SIZE, LOCAL_MOTION_SIZE
+from mastd.vehicle.blocks.fields import (
+    BODY,
+    CHASSIS,
+    GROUP,
+    INERTIA,
+    LOCAL_BODY,
+    LOCAL_BODY_SIZE,
+    LOCAL_MOTION_SIZE,
+)
 from mastd.vehicle.blocks.rotation import quaternion_matrix, rotate_quaternion
 from mastd.vehicle.blocks.vectors import (
     cross,
@@ -23,7 +31,6 @@ from mastd.vehicle.blocks.vectors import (
     to_frame,
 )
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 
 
 @fused_kernel

@@ -10,12 +10,11 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, load, store_row
-from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, LOCAL_BODY
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, INERTIA, LOCAL_BODY
 from mastd.vehicle.blocks.matrix_blocks import Matrix, Weights, add_cross, add_diagonal, add_product
 from mastd.vehicle.blocks.vectors import Triple, cross, load3, rotate, symmetric_times
 from mastd.vehicle.equations.frames import chassis_axes_to_frame
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 
 
 @fused_kernel

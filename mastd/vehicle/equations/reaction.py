@@ -11,10 +11,9 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, hsum, load, load_row
 from mastd.vehicle.blocks.body_points import in_inertial_axes
-from mastd.vehicle.blocks.fields import BODY, GROUP, INERTIA, WHEEL
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, INERTIA, WHEEL
 from mastd.vehicle.blocks.vectors import Triple, cross, load3, rotate, symmetric_times
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 
 
 @fused_kernel

@@ -5,18 +5,18 @@ from __future__ import annotations
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import LANES, broadcast, hsum, load, load_row, store_row
-from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.fields import GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.elements.anti_roll_bar.force import bar_rhs
 from mastd.vehicle.elements.anti_roll_bar.jacobian import bar_compliance
 from mastd.vehicle.elements.registry import element_forces, element_jacobian, start_elements
 from mastd.vehicle.equations.frames import bodies_to_frame, chassis_to_frame, choose_frame
 from mastd.vehicle.equations.inertia_jacobian import inertia_jacobian
-from mastd.vehicle.equations.joints import joint_forces, joint_rates
-from mastd.vehicle.equations.joints_jacobian import joint_jacobian
-from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.tyres.linear import tyre_forces
-from mastd.vehicle.tyres.linear_jacobian import tyre_jacobian
+from mastd.vehicle.joints.arrays import CONSTRAINT
+from mastd.vehicle.joints.force import joint_forces, joint_rates
+from mastd.vehicle.joints.jacobian import joint_jacobian
+from mastd.vehicle.state.arrays import Arrays, wheel_blocks
+from mastd.vehicle.tyres.registry import tyre_forces, tyre_jacobian
 
 
 @merged_kernel
@@ -35,11 +35,12 @@ def evaluate_residual(car: Arrays, gravity: float, relative: bool, rates: bool) 
     # The corners' forces on an axle's bodies are complete before those go on to the chassis.
     for backward in range(groups):
         group = groups - 1 - backward
-        joint_forces(car, group)
-        element_forces(car.elements, car.groups[group], car.local_bodies, car.weights[group])
-        tyre_forces(car, group)
+        line = car.groups[group]
+        joint_forces(car.joints, line, car.local_bodies)
+        element_forces(car.elements, line, car.local_bodies, car.weights[group])
+        tyre_forces(wheel_blocks(car), car.bodies, line, car.weights[group])
         if rates:
-            joint_rates(car, group)
+            joint_rates(car.joints, line, car.local_bodies)
         _scatter_interface_forces(car, group)
 
 
@@ -67,15 +68,15 @@ def _scatter_interface_forces(car: Arrays, group: int) -> None:
 @merged_kernel
 def group_jacobian(car: Arrays, cells: FloatArray, group: int, weights: Weights) -> None:
     """Evaluate the weighted Jacobian of a group's residual, after ``evaluate_residual``."""
-    acceleration, velocity, displacement, joint, bar = weights
+    _, velocity, displacement, joint, bar = weights
     line = car.groups[group]
     first, size = line[GROUP.first_cell], line[GROUP.size]
     for entry in range(first, first + size * size):
         store_row(cells, entry, broadcast(0.0))
     inertia_jacobian(car, cells, group, weights)
-    joint_jacobian(car, cells, group, joint, displacement)
+    joint_jacobian(car.joints, line, car.local_bodies, cells, joint, displacement)
     element_jacobian(car.elements, line, car.local_bodies, cells, joint, velocity, displacement)
-    tyre_jacobian(car, cells, group, acceleration, velocity, displacement)
+    tyre_jacobian(wheel_blocks(car), car.bodies, line, cells, weights)
     bar_compliance(car.elements.bars, line, cells, bar)
 
 
@@ -117,8 +118,8 @@ def constraint_rhs(car: Arrays, constraint_field: int, scale: float) -> None:
             store_row(car.unknowns, line[GROUP.first_unknown] + row, broadcast(0.0))
         first = line[GROUP.first_unknown] + line[GROUP.row_unknown]
         for row in range(line[GROUP.rows]):
-            violation = load(car.rows, line[GROUP.first_row] + row, constraint_field)
-            other = load(car.rows, line[GROUP.first_row] + row, CONSTRAINT.acceleration)
+            violation = load(car.joints.rows, line[GROUP.first_row] + row, constraint_field)
+            other = load(car.joints.rows, line[GROUP.first_row] + row, CONSTRAINT.acceleration)
             store_row(car.unknowns, first + row, violation - scale * other)
 
 
@@ -127,6 +128,5 @@ def _constraint_rows(car: Arrays, group: int, constraint_field: int, scale: floa
     line = car.groups[group]
     first = line[GROUP.first_unknown] + line[GROUP.row_unknown]
     for row in range(line[GROUP.rows]):
-        store_row(
-            car.unknowns, first + row, scale * load(car.rows, line[GROUP.first_row] + row, constraint_field)
-        )
+        value = load(car.joints.rows, line[GROUP.first_row] + row, constraint_field)
+        store_row(car.unknowns, first + row, scale * value)

@@ -14,10 +14,11 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
-from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, LOCAL_BODY, WHEEL
+from mastd.vehicle.blocks.fields import GROUP, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.rotation import rotate_attitude, rotation_matrix
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
+from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
 from mastd.vehicle.solver.full_jacobian import FullJacobian
@@ -199,7 +200,7 @@ class System:
             self._row_starts, self.model.primitives, self.layout.row, strict=False
         ):
             for k in range(primitive.kind.rows):
-                found[start + k] = self.layout.arrays.rows[place[0] + k, field, place[1]]
+                found[start + k] = self.layout.arrays.joints.rows[place[0] + k, field, place[1]]
         return found
 
     def _dense_whole(self) -> FloatArray:

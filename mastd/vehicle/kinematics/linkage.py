@@ -16,7 +16,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import MastdError
 from mastd.vehicle.blocks.rotation import cross, rotate_attitude, rotation_matrix
-from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Model
 
 ITERATIONS = 25
 TOLERANCE = 1e-11
@@ -95,13 +96,6 @@ class Linkage:
             row[self._columns[body]] = np.concatenate([direction, cross(arm, direction)])
         return row
 
-    def turn_row(self, body: int, vector: FloatArray) -> FloatArray:
-        """Return the row that takes velocities to (angular velocity of a body) · vector."""
-        row = np.zeros(6 * len(self.bodies))
-        if body in self._columns:
-            row[self._columns[body]] = np.concatenate([np.zeros(3), vector])
-        return row
-
     def joints(self, pose: Pose, drive: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Φ (rows) and its Jacobian (rows, 6 bodies); ``drive`` (n_drives): displacements, m."""
         parts = [self._primitive(pose, primitive, drive) for primitive in self.primitives]
@@ -113,27 +107,15 @@ class Linkage:
         self, pose: Pose, primitive: Primitive, drive: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         i, j = primitive.first, primitive.second
-        first_axis = pose.matrix[i] @ primitive.axis_first
-        if primitive.kind is PrimitiveKind.DOT_1:
-            second_axis = pose.matrix[j] @ primitive.axis_second
-            normal = cross(first_axis, second_axis)
-            row = self.turn_row(i, normal) - self.turn_row(j, normal)
-            return np.array([first_axis @ second_axis]), row[None, :]
-        first = self.point(pose, i, primitive.point_first)
-        second = self.point(pose, j, primitive.point_second)
-        d = second - first
-
-        def apart(direction: FloatArray) -> FloatArray:
-            return self.rate_row(pose, j, second, direction) - self.rate_row(pose, i, first, direction)
-
-        if primitive.kind is PrimitiveKind.SPHERICAL:
-            return d, np.stack([apart(axis) for axis in np.eye(3)])
-        if primitive.kind is PrimitiveKind.DOT_2:
-            driven = drive[primitive.drive] if primitive.drive >= 0 else 0.0
-            row = apart(first_axis) + self.turn_row(i, cross(first_axis, d))
-            return np.array([first_axis @ d - driven]), row[None, :]
-        length = primitive.length
-        return np.array([(d @ d - length**2) / (2.0 * length)]), apart(d / length)[None, :]
+        points = self.point(pose, i, primitive.point_first), self.point(pose, j, primitive.point_second)
+        axes = pose.matrix[i] @ primitive.axis_first, pose.matrix[j] @ primitive.axis_second
+        centres = pose.position[i], pose.position[j]
+        rows = np.zeros((primitive.kind.rows, 6 * len(self.bodies)))
+        for body, part in zip((i, j), primitive.jacobian(points, axes, centres), strict=True):
+            if body in self._columns:
+                rows[:, self._columns[body]] = part
+        driven = float(drive[primitive.drive]) if primitive.drive >= 0 else 0.0
+        return primitive.violation(points, axes, driven), rows
 
     def drive_rates(self, drive: int) -> FloatArray:
         """Return the rates (rows) that the joints' equations demand for a unit rate of one drive."""

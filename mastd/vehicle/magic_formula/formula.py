@@ -13,7 +13,7 @@ Axes of the contact (ISO 8855 W): x ahead, y left, z up; M_z about z.
 A slip to the left pulls to the right: K_yα < 0, as property files have it. Every force is taken per load; the
 ratio F_z / F'_z0 is kept to the range the coefficients are good for.
 
-All functions take real and complex numbers (see ``magic_formula_numbers``).
+All functions take real and complex numbers (see ``complex_step``).
 """
 
 from __future__ import annotations

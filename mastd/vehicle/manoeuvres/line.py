@@ -17,9 +17,10 @@ from mastd.vehicle.drivers.controls import hands_off
 from mastd.vehicle.drivers.course import Course, double_lane_change, straight
 from mastd.vehicle.drivers.pedals import Stop, hold
 from mastd.vehicle.drivers.standstill import creep, standstill
+from mastd.vehicle.magic_formula.tyre import MagicTyre
 from mastd.vehicle.manoeuvres.base import KM_PER_H, Manoeuvre
 from mastd.vehicle.manoeuvres.summary import Finding
-from mastd.vehicle.model.definition import MagicTyre, Model
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, POSITION, VELOCITY, Trace
 
 _DEGREES: Final = 180.0 / math.pi

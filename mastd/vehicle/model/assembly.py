@@ -15,7 +15,8 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.model.definition import Body, Model, Primitive, PrimitiveKind, Wheel
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Body, Model, Wheel
 from mastd.vehicle.model.mobility import MIN_TRAVEL, Finding, Unit, examine, residual, units_of, wheel_row
 
 CLOSED: Final = 1e-12

@@ -22,8 +22,11 @@ from mastd.settings.vehicle.parts import CHASSIS, RACK, BodySettings, RackSettin
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
 from mastd.vehicle.elements.spring_damper.element import SpringDamper, spring_damper_of
+from mastd.vehicle.joints.composition import Ends, Side, primitives_of, prismatic
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.magic_formula.tyre import MagicTyre
 from mastd.vehicle.model.assembly import assembled
-from mastd.vehicle.model.definition import Axle, Body, Corner, Drive, MagicTyre, Model, Primitive, Tyre, Wheel
+from mastd.vehicle.model.definition import Axle, Body, Corner, Drive, Model, Wheel
 from mastd.vehicle.model.equipment import (
     aerodynamics_of,
     chocks_of,
@@ -32,9 +35,9 @@ from mastd.vehicle.model.equipment import (
     seats_of,
     tie_downs_of,
 )
-from mastd.vehicle.model.joint_primitives import Ends, Side, primitives_of, prismatic
 from mastd.vehicle.model.mobility import Finding, findings
-from mastd.vehicle.model.tyres import AxleTyre, tyres_of
+from mastd.vehicle.tyres.linear_tyre import Tyre
+from mastd.vehicle.tyres.settings import AxleTyre, tyres_of
 
 Location = tuple[str | int, ...]
 """Path in the settings."""

@@ -12,7 +12,6 @@ about its axis that is exact, and the angle of the spin enters no equation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from mastd.arrays import FloatArray
@@ -20,6 +19,9 @@ from mastd.errors import UsageError
 from mastd.settings.core.error_text import near
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 if TYPE_CHECKING:
     from mastd.vehicle.powertrain.model import Powertrain
@@ -27,25 +29,6 @@ if TYPE_CHECKING:
 
 DRIVER: Final = "driver"
 """Name of the seat of who drives."""
-
-
-class PrimitiveKind(IntEnum):
-    """The constraint equations that all joints are made of; h and d as in (15) and (18) of Kang 2014."""
-
-    SPHERICAL = 0
-    """Three rows: point of the second body minus point of the first, eq. (18)."""
-    DOT_1 = 1
-    """One row: axis of the first body · axis of the second (both fixed in their bodies)."""
-    DOT_2 = 2
-    """One row: axis of the first body · vector from the first point to the second, eq. (15), minus the
-    drive."""
-    DISTANCE = 3
-    """One row: (d·d − length²) / (2 length), in metres."""
-
-    @property
-    def rows(self) -> int:
-        """Number of constraint equations."""
-        return 3 if self is PrimitiveKind.SPHERICAL else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,59 +41,6 @@ class Body:
     """(3) centre of mass."""
     inertia: FloatArray
     """(3, 3) about the centre of mass, kg m2."""
-
-
-@dataclass(frozen=True, eq=False)
-class Primitive:
-    """One constraint primitive between two bodies."""
-
-    kind: PrimitiveKind
-    first: int
-    second: int
-    point_first: FloatArray
-    point_second: FloatArray
-    axis_first: FloatArray
-    axis_second: FloatArray
-    length: float
-    """Of a distance; 0 otherwise."""
-    drive: int
-    """Index into ``Model.drives`` of what moves this dot-2, -1 if nothing does."""
-    joint: str
-    """Name of the joint it belongs to, for messages: ``front left lower ball joint``."""
-
-
-@dataclass(frozen=True)
-class Tyre:
-    """Linear tyre with relaxation-free slip: the law in ``mastd/vehicle/tyres/linear.py``."""
-
-    free_radius: float
-    rolling_radius: float
-    stiffness: float
-    damping: float
-    longitudinal_slip_stiffness: float
-    """Per newton of wheel load."""
-    cornering_stiffness: float
-    """Per radian and newton of wheel load."""
-    least_speed: float
-    """m/s below which slip is related to this speed instead of the wheel's own."""
-
-
-@dataclass(frozen=True, eq=False)
-class MagicTyre:
-    """Tyre by the Magic Formula: the law in ``mastd/vehicle/magic_formula/formula.py``."""
-
-    name: str
-    """Of its property file, for messages."""
-    coefficients: FloatArray
-    """Packed as ``magic_formula`` reads them."""
-    mirrored: bool
-    """Mounted on the other side than the one it was measured on."""
-    free_radius: float
-    rolling_radius: float
-    """Of the freely rolling wheel at nominal load, m."""
-    stiffness: float
-    """Vertical, about the nominal load, N/m."""
-    damping: float
 
 
 @dataclass(frozen=True, eq=False)

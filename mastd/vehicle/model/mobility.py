@@ -18,7 +18,8 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model
 
 RANK_TOLERANCE: Final = 1e-9
 """Singular values below this share of the largest one are zero: equations depend on each other."""
@@ -148,43 +149,17 @@ def examine(model: Model, unit: Unit) -> Freedom:
 
 
 def residual(primitive: Primitive) -> FloatArray:
-    """Return the constraint (1 or 3) in the design position, drives at zero; (15), (18) of Kang 2014."""
-    violation = primitive.point_second - primitive.point_first
-    if primitive.kind is PrimitiveKind.SPHERICAL:
-        return violation
-    if primitive.kind is PrimitiveKind.DOT_1:
-        return np.array([primitive.axis_first @ primitive.axis_second])
-    if primitive.kind is PrimitiveKind.DOT_2:
-        return np.array([primitive.axis_first @ violation])
-    return np.array([(violation @ violation - primitive.length**2) / (2.0 * primitive.length)])
+    """Return the constraint (1 or 3) in the design position, drives at zero."""
+    return primitive.violation(primitive.points, primitive.axes)
 
 
 def jacobian(primitive: Primitive, bodies: Sequence[Body]) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives (rows, 6) of ``residual`` to first and second body.
 
-    Columns: displacement of the centre of mass, rotation in the vehicle's axes; eqs. (16) and (19) of
-    Kang 2014 with all attitudes equal.
+    Columns: displacement of the centre of mass, rotation in the vehicle's axes.
     """
-    arm_first = primitive.point_first - bodies[primitive.first].centre
-    arm_second = primitive.point_second - bodies[primitive.second].centre
-    violation = primitive.point_second - primitive.point_first
-    if primitive.kind is PrimitiveKind.SPHERICAL:
-        one = np.eye(3)
-        return np.hstack([-one, _tilde(arm_first)]), np.hstack([one, -_tilde(arm_second)])
-    if primitive.kind is PrimitiveKind.DOT_1:
-        turn = np.cross(primitive.axis_first, primitive.axis_second)
-        row = np.concatenate([np.zeros(3), turn])[np.newaxis]
-        return row, -row
-    line = primitive.axis_first if primitive.kind is PrimitiveKind.DOT_2 else violation / primitive.length
-    carried = np.cross(line, violation) if primitive.kind is PrimitiveKind.DOT_2 else np.zeros(3)
-    first = np.concatenate([-line, carried - np.cross(arm_first, line)])[np.newaxis]
-    second = np.concatenate([line, np.cross(arm_second, line)])[np.newaxis]
-    return first, second
-
-
-def _tilde(vector: FloatArray) -> FloatArray:
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    centres = bodies[primitive.first].centre, bodies[primitive.second].centre
+    return primitive.jacobian(primitive.points, primitive.axes, centres)
 
 
 def _rows(model: Model, index: int, columns: dict[int, int], radius: float) -> Iterator[FloatArray]:

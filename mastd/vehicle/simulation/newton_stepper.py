@@ -14,7 +14,6 @@ from mastd.vehicle.blocks.fields import WHEEL
 from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import rolling
-from mastd.vehicle.model.definition import Tyre
 from mastd.vehicle.solver.chord_jacobian import ChordJacobian, factor_chord
 from mastd.vehicle.solver.compiled_step import Bound, BoundSteps, Evaluation, StepOutput, evaluate, take_steps
 from mastd.vehicle.solver.full_jacobian import FullJacobian
@@ -22,6 +21,7 @@ from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.solver.newton import Method, NewtonSolver
 from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.motion import State, read_state, turned_forces, write_state
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 SPEED_RATIO: Final = 1.25
 """Between the speeds of neighbouring matrices."""

@@ -18,6 +18,7 @@ from mastd.vehicle.blocks.matrix_blocks import Weights
 from mastd.vehicle.blocks.vectors import from_frame
 from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels
 from mastd.vehicle.equations.frames import attitudes
+from mastd.vehicle.equations.ground_contact import sample_ground
 from mastd.vehicle.equations.reaction import guided, reaction
 from mastd.vehicle.equations.residual import evaluate_residual
 from mastd.vehicle.solver.full_jacobian import FullJacobian, evaluate_jacobian
@@ -25,7 +26,6 @@ from mastd.vehicle.solver.newton import NewtonSolver, advance, max_constraint_ra
 from mastd.vehicle.solver.recording import record
 from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.state.inputs import apply_inputs
-from mastd.vehicle.tyres.ground_contact import sample_ground
 
 WRENCHES: Final = 12
 """Numbers of the two wrenches that steps leave."""

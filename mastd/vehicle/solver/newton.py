@@ -24,21 +24,21 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, merged_kernel
 from mastd.lanes import broadcast, hmax, load, load_row, sqrt, store
-from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, LOCAL_BODY, REPORT, WHEEL
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, LOCAL_BODY, REPORT, WHEEL
 from mastd.vehicle.blocks.matrix_blocks import Weights
-from mastd.vehicle.blocks.vectors import Triple, dot, from_frame, rotate_inverse, sub3
+from mastd.vehicle.blocks.vectors import Triple, dot, from_frame, max_abs, rotate_inverse, sub3
 from mastd.vehicle.elements.anti_roll_bar.force import correct_bar
 from mastd.vehicle.equations.external_forces import apply_external_forces, prepare_wheels, turn_wheels
 from mastd.vehicle.equations.frames import attitudes, bodies_to_frame, choose_frame, positions_to_frame
-from mastd.vehicle.equations.joints import joint_rates, joint_violations, max_abs
+from mastd.vehicle.equations.ground_contact import sample_ground
 from mastd.vehicle.equations.residual import collect_rhs, constraint_rhs, evaluate_residual
+from mastd.vehicle.joints.arrays import CONSTRAINT
+from mastd.vehicle.joints.force import joint_rates, joint_violations
 from mastd.vehicle.solver.chord_jacobian import ChordJacobian, choose_chord, substitute_chord
 from mastd.vehicle.solver.full_jacobian import FullJacobian, evaluate_jacobian, substitute_full
 from mastd.vehicle.solver.generalized_alpha import Formula, correct_body, correct_spin, predict
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.inputs import apply_inputs
-from mastd.vehicle.tyres.ground_contact import sample_ground
 
 MAX_RATES: Final = 8
 
@@ -253,9 +253,9 @@ def correct_forces(car: Arrays, group: int) -> None:
     correct_bar(car.elements.bars, line, car.increments)
     first = u + line[GROUP.row_unknown]
     for row in range(line[GROUP.first_row], line[GROUP.first_row] + line[GROUP.rows]):
-        force = load(car.rows, row, CONSTRAINT.multiplier)
+        force = load(car.joints.rows, row, CONSTRAINT.multiplier)
         store(
-            car.rows,
+            car.joints.rows,
             row,
             CONSTRAINT.multiplier,
             force - load_row(car.increments, first + row - line[GROUP.first_row]),
@@ -274,7 +274,7 @@ def violations(car: Arrays) -> None:
     """Write Φ of all joints at the present positions, in the present frame."""
     for group in range(car.groups.shape[0]):
         positions_to_frame(car, group)
-        joint_violations(car, group)
+        joint_violations(car.joints, car.groups[group], car.local_bodies)
 
 
 @merged_kernel
@@ -283,7 +283,7 @@ def max_constraint_rate(car: Arrays, relative: bool) -> float:
     choose_frame(car, relative)
     for group in range(car.groups.shape[0]):
         bodies_to_frame(car, group, 0.0, True)
-        joint_rates(car, group)
+        joint_rates(car.joints, car.groups[group], car.local_bodies)
     return max_row(car, CONSTRAINT.rate)
 
 
@@ -291,8 +291,8 @@ def max_constraint_rate(car: Arrays, relative: bool) -> float:
 def max_row(car: Arrays, field: int) -> float:
     """Return the largest absolute value of one field over all constraint rows."""
     largest = broadcast(0.0)
-    for row in range(car.rows.shape[0]):
-        largest = max_abs(largest, load(car.rows, row, field))
+    for row in range(car.joints.rows.shape[0]):
+        largest = max_abs(largest, load(car.joints.rows, row, field))
     return hmax(largest)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
-from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, REPORT, REPORT_SIZE, WHEEL
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, REPORT, REPORT_SIZE, WHEEL
+from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.model.definition import Model
 from mastd.vehicle.powertrain.fields import STATE
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
 from mastd.vehicle.state.trace import CHASSIS_WIDTH, Trace
 
 WHEEL_COLUMNS: Final = 8
@@ -87,7 +87,7 @@ def record(car: Arrays, design_heights: FloatArray, report: FloatArray, row: Flo
     drives = car.drive_rows.shape[0]
     for k in range(drives):
         column = row.shape[0] - 1 - drives + k
-        row[column] = car.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]]
+        row[column] = car.joints.rows[car.drive_rows[k, 0], CONSTRAINT.multiplier, car.drive_rows[k, 1]]
     row[row.shape[0] - 1] = car.drive_state[STATE.engine_speed] if car.drive_constants.shape[0] > 0 else 0.0
 
 

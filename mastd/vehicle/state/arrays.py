@@ -17,32 +17,31 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
+from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import (
     BODY_SIZE,
-    CONSTRAINT_SIZE,
-    DRIVE_SIZE,
+    CHASSIS,
     GROUP,
     GROUP_SIZE,
     INERTIA_SIZE,
-    LINEAR_TYRE,
     LOCAL_BODY_SIZE,
-    MAGIC_TYRE,
-    PRIMITIVE,
-    PRIMITIVE_INDEX,
-    PRIMITIVE_INDEX_SIZE,
-    PRIMITIVE_SIZE,
     WHEEL,
     WHEEL_SIZE,
 )
+from mastd.vehicle.blocks.wheels import WheelBlocks
 from mastd.vehicle.elements.anti_roll_bar.arrays import empty_bars, fill_bar, fill_end
 from mastd.vehicle.elements.registry import Elements
 from mastd.vehicle.elements.spring_damper.arrays import fill_spring, pack_springs, repeat_laws
-from mastd.vehicle.magic_formula.formula import COUNT
-from mastd.vehicle.model.definition import Body, MagicTyre, Model
+from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.joints.arrays import PRIMITIVE_INDEX, Joints, empty_joints, fill_primitive
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.magic_formula.coefficients import COUNT
+from mastd.vehicle.model.definition import Body, Model
 from mastd.vehicle.powertrain.model import pack as pack_powertrain
 from mastd.vehicle.state.external_constants import pack_air, pack_straps
-from mastd.vehicle.state.grouping import CHASSIS, Group, Part, axle_groups, corner_groups, references
+from mastd.vehicle.state.grouping import Group, Part, axle_groups, corner_groups, references
+from mastd.vehicle.tyres.registry import fill_tyre, kind_of
 
 ItemLane = tuple[int, int]
 """Item of a block, and lane."""
@@ -58,7 +57,7 @@ class Arrays(NamedTuple):
     groups: IntArray
     """(groups, GROUP_FIELDS): first the axles' groups, then the corners'."""
     axle_groups: int
-    primitives: IntArray
+    joints: Joints
     elements: Elements
     """Springs, dampers, anti-roll bars."""
     interface_source: IntArray
@@ -79,10 +78,7 @@ class Arrays(NamedTuple):
     """The chassis first, the same in each lane, then the groups' bodies."""
     body_constants: FloatArray
     local_bodies: FloatArray
-    rows: FloatArray
-    points: FloatArray
     wheels: FloatArray
-    drives: FloatArray
     unknowns: FloatArray
     """(unknowns, LANES): right-hand sides; each group begins at a multiple of BLOCK rows."""
     increments: FloatArray
@@ -116,6 +112,12 @@ class Arrays(NamedTuple):
     """(straps, STRAP_FIELDS)."""
     strap_wrench: FloatArray
     """(6) force of the straps on the ground and its moment about the origin, inertial axes."""
+
+
+@fused_kernel
+def wheel_blocks(car: Arrays) -> WheelBlocks:
+    """Return the blocks that tyres are handed."""
+    return WheelBlocks(car.wheels, car.local_bodies, car.tyres, car.frame, car.clock)
 
 
 @dataclass(frozen=True)
@@ -176,8 +178,7 @@ class _Builder:
                 line[[GROUP.wheel, GROUP.spin_unknown]] = counts["wheel"], own
                 carrier = self.model.wheels[part.wheel].carrier
                 line[GROUP.carrier] = interface + part.bodies.index(carrier)
-                magic = isinstance(self.model.wheels[part.wheel].tyre, MagicTyre)
-                line[GROUP.tyre] = MAGIC_TYRE if magic else LINEAR_TYRE
+                line[GROUP.tyre] = kind_of(self.model.wheels[part.wheel].tyre)
                 own += 1
             if part.bar >= 0:
                 line[[GROUP.bar, GROUP.bar_unknown]] = counts["bar"], own
@@ -227,7 +228,7 @@ class _Builder:
         arrays = Arrays(
             groups=self.table,
             axle_groups=self.axle_groups,
-            primitives=np.full((counts["primitive"], PRIMITIVE_INDEX_SIZE), -1, dtype=np.int64),
+            joints=empty_joints(counts["primitive"], counts["row"], len(driven)),
             elements=Elements(
                 pack_springs(model.springs, self.spring, counts["spring"]),
                 empty_bars(counts["bar"], counts["end"]),
@@ -243,10 +244,7 @@ class _Builder:
             bodies=np.zeros((counts["body"], BODY_SIZE, LANES)),
             body_constants=np.zeros((counts["body"], INERTIA_SIZE, LANES)),
             local_bodies=np.zeros((counts["local"], LOCAL_BODY_SIZE, LANES)),
-            rows=np.zeros((counts["row"], CONSTRAINT_SIZE, LANES)),
-            points=np.zeros((counts["primitive"], PRIMITIVE_SIZE, LANES)),
             wheels=np.zeros((counts["wheel"], WHEEL_SIZE, LANES)),
-            drives=np.zeros((len(driven), DRIVE_SIZE, LANES)),
             unknowns=np.zeros((counts["unknown"], LANES)),
             increments=np.zeros((counts["unknown"], LANES)),
             chassis_unknowns=np.zeros(6),
@@ -309,23 +307,15 @@ class _Builder:
         ]
         row = 0
         for k, index in enumerate(part.primitives):
-            primitive, at = model.primitives[index], int(line[GROUP.first_primitive]) + k
-            arrays.primitives[at, :4] = int(primitive.kind), local_bodies[2 * k], local_bodies[2 * k + 1], row
+            primitive, place = model.primitives[index], (int(line[GROUP.first_primitive]) + k, lane)
+            arms = self._arms(primitive)
+            fill_primitive(arrays.joints, place, primitive, local_bodies[2 * k : 2 * k + 2], row, arms)
             row += primitive.kind.rows
-            arrays.points[at, PRIMITIVE.point_first : PRIMITIVE.point_first + 3, lane] = self._arm(
-                primitive.first, primitive.point_first
-            )
-            arrays.points[at, PRIMITIVE.point_second : PRIMITIVE.point_second + 3, lane] = self._arm(
-                primitive.second, primitive.point_second
-            )
-            arrays.points[at, PRIMITIVE.axis_first : PRIMITIVE.axis_first + 3, lane] = primitive.axis_first
-            arrays.points[at, PRIMITIVE.axis_second : PRIMITIVE.axis_second + 3, lane] = primitive.axis_second
-            arrays.points[at, PRIMITIVE.length, lane] = primitive.length
         for k, index in enumerate(part.springs):
             spring, place = model.springs[index], (int(line[GROUP.first_spring]) + k, lane)
             first = 2 * (len(part.primitives) + k)
-            arms = self._arm(spring.first, spring.point_first), self._arm(spring.second, spring.point_second)
-            fill_spring(arrays.elements.springs, place, spring, local_bodies[first : first + 2], arms)
+            ends = local_bodies[first : first + 2]
+            fill_spring(arrays.elements.springs, place, spring, ends, self._arms(spring))
         if part.wheel >= 0:
             self._fill_wheel(arrays, int(line[GROUP.wheel]), part.wheel, lane)
         if part.bar >= 0:
@@ -343,21 +333,10 @@ class _Builder:
         values[WHEEL.centre : WHEEL.centre + 3] = self._arm(wheel.carrier, wheel.centre)
         values[WHEEL.axis : WHEEL.axis + 3] = wheel.axis
         values[WHEEL.axial_inertia] = wheel.axial_inertia
-        tyre = wheel.tyre
-        values[WHEEL.free_radius] = tyre.free_radius
-        values[WHEEL.rolling_radius] = tyre.rolling_radius
-        values[WHEEL.tyre_stiffness] = tyre.stiffness
-        values[WHEEL.tyre_damping] = tyre.damping
         values[WHEEL.friction] = 1.0
         values[WHEEL.start_load] = 1.0
         values[WHEEL.max_brake_torque] = wheel.brake_torque
-        if isinstance(tyre, MagicTyre):
-            arrays.tyres[at, lane] = tyre.coefficients
-            values[WHEEL.mirrored] = -1.0 if tyre.mirrored else 1.0
-        else:
-            values[WHEEL.slip_stiffness] = tyre.longitudinal_slip_stiffness
-            values[WHEEL.cornering_stiffness] = tyre.cornering_stiffness
-            values[WHEEL.min_speed] = tyre.least_speed
+        fill_tyre(values, arrays.tyres[at, lane], wheel.tyre)
 
     def _fill_interface(self, arrays: Arrays, line: IntArray, group: Group, part: Part, lane: int) -> None:
         position = lane if lane < len(group.parts) else 0
@@ -393,11 +372,14 @@ class _Builder:
         for k, index in enumerate(group.parts[0].primitives):
             if self.model.primitives[index].drive < 0:
                 continue
-            arrays.primitives[line[GROUP.first_primitive] + k, PRIMITIVE_INDEX.drive] = item
+            arrays.joints.primitives[line[GROUP.first_primitive] + k, PRIMITIVE_INDEX.drive] = item
             for lane, part in enumerate(group.lanes()):
                 arrays.drive_of[item, lane] = self.model.primitives[part.primitives[k]].drive
             item += 1
         return item
+
+    def _arms(self, element: Primitive | SpringDamper) -> tuple[FloatArray, FloatArray]:
+        return self._arm(element.first, element.point_first), self._arm(element.second, element.point_second)
 
     def _arm(self, body: int, point: FloatArray) -> FloatArray:
         return np.asarray(point - self.model.bodies[body].centre, dtype=np.float64)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from mastd.lanes import LANES
+from mastd.vehicle.blocks.fields import CHASSIS
 from mastd.vehicle.model.definition import Axle, Corner, Model
-
-CHASSIS: Final = 0
 
 Key = tuple[object, ...]
 

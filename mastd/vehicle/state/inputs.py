@@ -82,11 +82,11 @@ class InputLayout:
 @fused_kernel
 def apply_inputs(car: Arrays, inputs: FloatArray) -> None:
     """Write a row of inputs into the blocks of drives, wheels and chassis."""
-    for item in range(car.drives.shape[0]):
+    for item in range(car.joints.drives.shape[0]):
         for lane in range(LANES):
             column = 3 * car.drive_of[item, lane]
             for k in range(3):
-                car.drives[item, k, lane] = inputs[column + k]
+                car.joints.drives[item, k, lane] = inputs[column + k]
     wheels = car.wheel_count
     driver = inputs.shape[0] - 6 - DRIVER_COLUMNS
     first = driver - 3 * wheels

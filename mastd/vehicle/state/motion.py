@@ -8,11 +8,12 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.lanes import LANES
-from mastd.vehicle.blocks.fields import BODY, CONSTRAINT, GROUP, WHEEL
+from mastd.vehicle.blocks.fields import BODY, CHASSIS, GROUP, WHEEL
 from mastd.vehicle.elements.anti_roll_bar.arrays import BAR
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.joints.arrays import CONSTRAINT
+from mastd.vehicle.joints.primitive import PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.arrays import Arrays, Layout
-from mastd.vehicle.state.grouping import CHASSIS
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def write_state(layout: Layout, state: State) -> None:
     start = 0
     for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True):
         count = primitive.kind.rows
-        car.rows[row : row + count, CONSTRAINT.multiplier, lane] = state.multipliers[start : start + count]
+        rows = car.joints.rows[row : row + count]
+        rows[:, CONSTRAINT.multiplier, lane] = state.multipliers[start : start + count]
         start += count
     for bar, (item, lane) in enumerate(layout.bar):
         bars[item, BAR.force, lane] = state.bar_forces[bar]
@@ -102,7 +104,7 @@ def repeat_first_lane(car: Arrays) -> None:
                 continue
             for block, first, count in (
                 (car.bodies, GROUP.first_body, GROUP.bodies),
-                (car.rows, GROUP.first_row, GROUP.rows),
+                (car.joints.rows, GROUP.first_row, GROUP.rows),
             ):
                 items = slice(int(line[first]), int(line[first] + line[count]))
                 block[items, :, lane] = block[items, :, 0]
@@ -119,7 +121,7 @@ def read_state(layout: Layout) -> State:
     values = np.array([car.bodies[item, :, lane] for item, lane in places])
     wheels = [car.wheels[item, :, lane] for item, lane in layout.wheel]
     multipliers = [
-        car.rows[row + k, CONSTRAINT.multiplier, lane]
+        car.joints.rows[row + k, CONSTRAINT.multiplier, lane]
         for primitive, (row, lane) in zip(model.primitives, layout.row, strict=True)
         for k in range(primitive.kind.rows)
     ]

@@ -20,92 +20,25 @@ reaction. The drive torque's reaction acts on the chassis.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, load, select, sqrt, store
-from mastd.vehicle.blocks.fields import BODY, CLOCK, GROUP, LOCAL_BODY, MAGIC_TYRE, WHEEL
+from mastd.vehicle.blocks.fields import CLOCK, LOCAL_BODY, WHEEL
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import (
     Triple,
-    add3,
     cross,
     dot,
     load3,
     propagate_nan,
-    rotate,
     store3,
     sub3,
     to_frame,
 )
 from mastd.vehicle.blocks.wheel_moments import Spin, SpinTorques, carrier_moment, spin_residual
+from mastd.vehicle.blocks.wheels import WheelBlocks
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
-from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.state.grouping import CHASSIS
-from mastd.vehicle.tyres.magic import WheelBlocks, magic_forces
-
-
-class WheelMotion(NamedTuple):
-    """A wheel centre on its carrier and against the ground."""
-
-    arm: Triple
-    axis: Triple
-    velocity: Triple
-    """Against the ground."""
-    height: float
-    """Above the ground below it."""
-    m: Triple
-    """Derivative of the height by the position."""
-
-
-@fused_kernel
-def contact_points(car: Arrays, group: int) -> None:
-    """Write the present wheel centre of a group, in inertial axes, as the point to look the ground up for."""
-    line = car.groups[group]
-    wheel = line[GROUP.wheel]
-    if wheel < 0:
-        return
-    body = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
-    x, y, z = load3(car.wheels, wheel, WHEEL.centre)
-    p0, p1, p2 = rotate(car.bodies, body, BODY.rotation, x, y, z)
-    x, y, z = load3(car.bodies, body, BODY.position)
-    store3(car.wheels, wheel, WHEEL.contact, x + p0, y + p1, z + p2)
-
-
-@fused_kernel
-def up_axis(frame: FloatArray) -> Triple:
-    """Return the inertial z axis in the axes of the frame, in lanes."""
-    return broadcast(frame[6]), broadcast(frame[7]), broadcast(frame[8])
-
-
-@fused_kernel
-def wheel_motion(
-    wheels: FloatArray,
-    local_bodies: FloatArray,
-    bodies: FloatArray,
-    frame: FloatArray,
-    wheel: int,
-    local: int,
-) -> WheelMotion:
-    """Return where the wheel centre is and how it moves, in the axes of the frame."""
-    x, y, z = load3(wheels, wheel, WHEEL.centre)
-    arm = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
-    x, y, z = load3(wheels, wheel, WHEEL.axis)
-    axis = rotate(local_bodies, local, LOCAL_BODY.rotation, x, y, z)
-    g0, g1 = load(wheels, wheel, WHEEL.slope), load(wheels, wheel, WHEEL.slope + 1)
-    m = to_frame(frame, -g0, -g1, broadcast(1.0))
-    x, y, z = load3(local_bodies, local, LOCAL_BODY.position)
-    u, v, w = load3(wheels, wheel, WHEEL.contact)
-    c0, c1, c2 = load3(bodies, CHASSIS, BODY.position)
-    p0, p1, p2 = to_frame(frame, u - c0, v - c1, w - c2)
-    height = load(wheels, wheel, WHEEL.height)
-    height = height + dot(m[0], m[1], m[2], x + arm[0] - p0, y + arm[1] - p1, z + arm[2] - p2)
-    x, y, z = load3(local_bodies, local, LOCAL_BODY.velocity)
-    r0, r1, r2 = vector_rate(local_bodies, local, arm)
-    u, v, w = load3(wheels, wheel, WHEEL.ground_velocity)
-    p0, p1, p2 = to_frame(frame, u, v, w)
-    return WheelMotion(arm, axis, (x + r0 - p0, y + r1 - p1, z + r2 - p2), height, m)
+from mastd.vehicle.tyres.motion import WheelMotion, up_axis
 
 
 @fused_kernel
@@ -170,39 +103,9 @@ def holding(wheels: FloatArray, wheel: int) -> float:
 
 
 @fused_kernel
-def tyre_forces(car: Arrays, group: int) -> None:
-    """Add a group's tyre forces and the moments of its wheels' spin; write the out-of-balance spin
-    moments."""
-    line = car.groups[group]
-    wheel = line[GROUP.wheel]
-    if wheel < 0:
-        return
-    local = line[GROUP.first_local] + line[GROUP.carrier]
-    motion = wheel_motion(car.wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
-    arm, axis, w, height, m = motion
-    store(car.wheels, wheel, WHEEL.tyre_height, height)
-    if line[GROUP.tyre] == MAGIC_TYRE:
-        store3(car.wheels, wheel, WHEEL.frame_arm, arm[0], arm[1], arm[2])
-        store3(car.wheels, wheel, WHEEL.frame_axis, axis[0], axis[1], axis[2])
-        store3(car.wheels, wheel, WHEEL.frame_velocity, w[0], w[1], w[2])
-        store3(car.wheels, wheel, WHEEL.frame_normal, m[0], m[1], m[2])
-        blocks = WheelBlocks(car.wheels, car.local_bodies, car.tyres, car.frame, car.clock)
-        magic_forces(blocks, car.weights[group], wheel, local)
-    else:
-        _linear_forces(car, wheel, local, motion)
-    drive = load(car.wheels, wheel, WHEEL.drive_torque)
-    add3(
-        car.local_bodies,
-        line[GROUP.first_local],
-        LOCAL_BODY.moment,
-        drive * axis[0],
-        drive * axis[1],
-        drive * axis[2],
-    )
-
-
-@fused_kernel
-def _linear_forces(car: Arrays, wheel: int, local: int, motion: WheelMotion) -> None:
+def linear_forces(car: WheelBlocks, wheel: int, local: int, motion: WheelMotion) -> None:
+    """Add the force of one item of the wheels and the moments of its spin to its carriers; write forces and
+    spin residuals."""
     arm, axis, w, height, m = motion
     up = up_axis(car.frame)
     e, s, _ = rolling_axes(axis, up)

@@ -13,23 +13,19 @@ from typing import NamedTuple
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import broadcast, load, select
-from mastd.vehicle.blocks.columns import column_of
-from mastd.vehicle.blocks.fields import CLOCK, GROUP, MAGIC_TYRE, WHEEL
-from mastd.vehicle.blocks.matrix_blocks import add, add_cross, add_cross_cross, add_product
+from mastd.vehicle.blocks.fields import CLOCK, WHEEL
+from mastd.vehicle.blocks.matrix_blocks import Weights, add, add_cross, add_cross_cross, add_product
 from mastd.vehicle.blocks.rates import vector_rate
 from mastd.vehicle.blocks.vectors import Triple, cross, dot, load3, scaled, to_frame
+from mastd.vehicle.blocks.wheels import WheelBlocks, WheelColumns
 from mastd.vehicle.magic_formula.formula import DAMPING_DEPTH
-from mastd.vehicle.state.arrays import Arrays
 from mastd.vehicle.tyres.linear import (
-    WheelMotion,
     damping_factor,
     holding,
     rolling_axes,
     slip_speed,
-    up_axis,
-    wheel_motion,
 )
-from mastd.vehicle.tyres.magic import Weights, WheelBlocks, WheelColumns, magic_jacobian
+from mastd.vehicle.tyres.motion import WheelMotion, up_axis
 
 
 class Lever(NamedTuple):
@@ -55,35 +51,10 @@ class Slopes(NamedTuple):
 
 
 @fused_kernel
-def tyre_jacobian(
-    car: Arrays, cells: FloatArray, group: int, acceleration: float, velocity: float, displacement: float
+def linear_jacobian(
+    car: WheelBlocks, cells: FloatArray, at: WheelColumns, motion: WheelMotion, weights: Weights
 ) -> None:
-    """Add stiffness, damping and slip of a group's tyres, inertia and gyroscopic terms of the spins."""
-    line, wheels = car.groups[group], car.wheels
-    wheel = line[GROUP.wheel]
-    if wheel < 0:
-        return
-    first, size = line[GROUP.first_cell], line[GROUP.size]
-    local = line[GROUP.first_local] + line[GROUP.carrier]
-    b, spin = column_of(line, line[GROUP.carrier]), line[GROUP.spin_unknown]
-    motion = wheel_motion(wheels, car.local_bodies, car.bodies, car.frame, wheel, local)
-    at, weights = (
-        WheelColumns(wheel, local, first, size, b, spin),
-        Weights(acceleration, velocity, displacement),
-    )
-    drive = load(wheels, wheel, WHEEL.drive_torque)
-    add_cross(cells, first, size, column_of(line, 0) + 3, b + 3, -displacement * drive, motion.axis)
-    if line[GROUP.tyre] == MAGIC_TYRE:
-        blocks = WheelBlocks(wheels, car.local_bodies, car.tyres, car.frame, car.clock)
-        magic_jacobian(blocks, cells, at, weights)
-    else:
-        _linear_jacobian(car, cells, at, motion, weights)
-
-
-@fused_kernel
-def _linear_jacobian(
-    car: Arrays, cells: FloatArray, at: WheelColumns, motion: WheelMotion, weights: Weights
-) -> None:
+    """Add the derivatives of ``linear_forces`` by shift and rotation of the carrier and by the spin."""
     wheels, wheel, axis = car.wheels, at.wheel, motion.axis
     up = up_axis(car.frame)
     held = holding(wheels, wheel)
@@ -137,7 +108,7 @@ def _slopes(wheels: FloatArray, wheel: int, motion: WheelMotion, e: Triple, s: T
 
 @fused_kernel
 def _slip_columns(
-    car: Arrays, cells: FloatArray, at: WheelColumns, motion: WheelMotion, lever: Lever, weights: Weights
+    car: WheelBlocks, cells: FloatArray, at: WheelColumns, motion: WheelMotion, lever: Lever, weights: Weights
 ) -> None:
     """Add the columns of height, slip speeds, rate of the height, spin and heading."""
     wheels, wheel, arm, axis = car.wheels, at.wheel, motion.arm, motion.axis
@@ -181,7 +152,9 @@ def _slip_columns(
 
 
 @fused_kernel
-def _gyroscopic(car: Arrays, cells: FloatArray, at: WheelColumns, lever: Lever, weights: Weights) -> None:
+def _gyroscopic(
+    car: WheelBlocks, cells: FloatArray, at: WheelColumns, lever: Lever, weights: Weights
+) -> None:
     """Add the inertia of the spin and the gyroscopic moment."""
     first, size, b, spin = at.first, at.size, at.carrier, at.spin
     velocity, axis = weights.velocity, lever.axis
@@ -197,7 +170,7 @@ def _gyroscopic(car: Arrays, cells: FloatArray, at: WheelColumns, lever: Lever, 
 
 @fused_kernel
 def _held_spin(
-    car: Arrays, cells: FloatArray, at: WheelColumns, axis: Triple, held: float, weights: Weights
+    car: WheelBlocks, cells: FloatArray, at: WheelColumns, axis: Triple, held: float, weights: Weights
 ) -> None:
     """Add what a brake that holds makes of the spin's equation: the wheel follows its carrier, whose moment
     of inertia about the wheel's axis grows by the wheel's."""

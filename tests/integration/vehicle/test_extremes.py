@@ -11,10 +11,11 @@ import pytest
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, write_plane
 from mastd.vehicle.drivers.controls import Controls, half_cosine, hands_off, no_controls
+from mastd.vehicle.magic_formula.tyre import MagicTyre
 from mastd.vehicle.manoeuvres.base import KM_PER_H, Manoeuvre
 from mastd.vehicle.manoeuvres.line import brake, kerb
 from mastd.vehicle.manoeuvres.summary import summary
-from mastd.vehicle.model.definition import MagicTyre, Model
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.state.inputs import InputLayout

@@ -14,11 +14,12 @@ from mastd.vehicle.blocks.fields import STRAP, WHEEL
 from mastd.vehicle.equilibrium.settle import weight as weight_of
 from mastd.vehicle.kinematics.suspension import suspension_kinematics
 from mastd.vehicle.magic_formula.formula import rolling_radius
-from mastd.vehicle.model.definition import MagicTyre, Model
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
-from mastd.vehicle.model.standing_tyre import standing_tyre
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.state.inputs import InputLayout
+from mastd.vehicle.tyres.standing import standing_tyre
 from tests.support.vehicle.drives import TIGHT, momentum_rate, weight
 from tests.support.vehicle.magic_cars import (
     HEAVY,

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.vehicle.model.definition import Axle, Body, Model, Primitive
-from mastd.vehicle.model.joint_primitives import Ends, distance, prismatic, revolute, universal
+from mastd.vehicle.joints.composition import Ends, distance, prismatic, revolute, universal
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.model.definition import Axle, Body, Model
 
 X, Y, Z = np.eye(3)
 CHASSIS = 0

@@ -10,17 +10,9 @@ import yaml
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.model.definition import (
-    Axle,
-    Body,
-    Corner,
-    Drive,
-    Model,
-    Primitive,
-    PrimitiveKind,
-    Tyre,
-    Wheel,
-)
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Axle, Body, Corner, Drive, Model, Wheel
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 NONE = np.zeros(3)
 

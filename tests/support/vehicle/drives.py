@@ -10,12 +10,14 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
+from mastd.vehicle.joints.primitive import PrimitiveKind
 from mastd.vehicle.manoeuvres.base import Manoeuvre
-from mastd.vehicle.model.definition import Model, PrimitiveKind, Tyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import NewtonOptions, Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State
 from mastd.vehicle.state.trace import ACCELERATION, ANGLES, Trace, join
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.oracle import Motion, rows_of
 
 TIGHT: Final = NewtonOptions(move_tolerance=1e-11, max_iterations=60)

@@ -17,9 +17,9 @@ from mastd.vehicle.blocks.rotation import rotation_matrix
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import wheel_frames
 from mastd.vehicle.magic_formula.coefficients import COMBINED, FX, FY, MY, MZ
-from mastd.vehicle.model.definition import Chock, MagicTyre, Model, TieDown
+from mastd.vehicle.magic_formula.tyre import MagicTyre, depth_at
+from mastd.vehicle.model.definition import Chock, Model, TieDown
 from mastd.vehicle.model.library import find
-from mastd.vehicle.model.standing_tyre import depth_at
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.compiled_step import Evaluation, evaluate
 from mastd.vehicle.solver.full_jacobian import FullJacobian

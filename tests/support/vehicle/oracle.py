@@ -25,8 +25,10 @@ from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.elements.spring_damper.stop import Stop
-from mastd.vehicle.model.definition import Model, Primitive, PrimitiveKind, Tyre
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 UP = np.array([0.0, 0.0, 1.0])
 REACH = 1e-3

@@ -1,7 +1,7 @@
 """The Magic Formula wheel and what acts on a car from outside, once more and plainly, from their definitions.
 
 The formula itself is the package's (it has tests of its own,
-``tests/unit/vehicle/tyres/test_magic_formula.py``); contact, slip speeds, carcass, brake, air, straps and
+``tests/unit/vehicle/magic_formula/test_formula.py``); contact, slip speeds, carcass, brake, air, straps and
 chocks are written down here again, in numpy and inertial axes.
 """
 
@@ -15,8 +15,10 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground, GroundKind
 from mastd.vehicle.magic_formula import formula
-from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.oracle import Motion, Oracle, cross, inputs_of, under
 
 

@@ -15,12 +15,14 @@ from mastd.arrays import FloatArray
 from mastd.vehicle.drivers.base import Seen
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.magic_formula.formula import normal_load
+from mastd.vehicle.magic_formula.tyre import MagicTyre
 from mastd.vehicle.manoeuvres.base import Manoeuvre
-from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.state.inputs import InputLayout
 from mastd.vehicle.state.motion import State
 from mastd.vehicle.state.trace import ANGULAR_VELOCITY, Trace, join
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.oracle import Motion
 
 Height = Callable[[float, float], float]

@@ -9,7 +9,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.magic_formula.formula import normal_load, slip_forces
-from mastd.vehicle.model.definition import MagicTyre, Model
+from mastd.vehicle.magic_formula.tyre import MagicTyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State
 from tests.support.vehicle.oracle import Motion, bar_points, damper_force, stop_force, under
 from tests.support.vehicle.plain_wheel import Carcass, Place, Pull, carcass, place, pull, turn_of

@@ -10,7 +10,8 @@ import numpy as np
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
 from mastd.vehicle.elements.spring_damper.stop import Stop
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, Wheel
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Wheel
 
 LINEAR_HATCHBACK = str(Path(__file__).parents[2] / "vehicles" / "linear_hatchback.yaml")
 """The shipped hatchback on linear tyres, with nothing but chassis and axles."""

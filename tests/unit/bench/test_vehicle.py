@@ -23,7 +23,8 @@ from mastd.bench.vehicle.timing import (
 )
 from mastd.errors import UsageError
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
-from mastd.vehicle.model.definition import Axle, Corner, Model, Primitive
+from mastd.vehicle.joints.primitive import Primitive
+from mastd.vehicle.model.definition import Axle, Corner, Model
 from mastd.vehicle.model.library import find
 
 ROOT = Path(__file__).parents[3]

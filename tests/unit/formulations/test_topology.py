@@ -15,9 +15,10 @@ from mastd.formulations.tree.design_rank import cut_jacobian
 from mastd.formulations.tree.topology import Link, Topology, TreeJoint, topology_of
 from mastd.settings.core.loader import load_text
 from mastd.settings.vehicle.vehicle import VehicleSettings
+from mastd.vehicle.joints.primitive import PrimitiveKind
 from mastd.vehicle.model import library, mobility
 from mastd.vehicle.model.build import build
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from tests.support.formulations.tree_models import CHASSIS, X, Y, Z, cross, hinge, model_of, rod, slide
 from tests.support.vehicle.texts import CAB, CUSTOM, PIVOT, SEDAN, changed
 

@@ -13,9 +13,10 @@ from mastd.cli import main
 from mastd.vehicle.analysis.coupling import Table, largest, loop_matrix, margins, vehicle_step
 from mastd.vehicle.analysis.on_plane import LinearVehicle, linear_vehicle
 from mastd.vehicle.equilibrium.settle import weight
-from mastd.vehicle.model.definition import Model, Tyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.cosimulation import (
     SprungTable,
     Support,

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from mastd.errors import FormatError, UsageError
 from mastd.vehicle.drivers.controls import hands_off, input_columns, ramp, rows_of_file
 from mastd.vehicle.manoeuvres.base import bump, jturn, step_count
-from mastd.vehicle.model.definition import Drive, Model, Tyre, Wheel
+from mastd.vehicle.model.definition import Drive, Model, Wheel
 from mastd.vehicle.model.library import find
 from mastd.vehicle.state.inputs import InputLayout
+from mastd.vehicle.tyres.linear_tyre import Tyre
 
 
 def car(*drives: Drive, wheels: tuple[str, ...] = ("fl", "fr", "rl", "rr")) -> Model:

@@ -17,7 +17,8 @@ from mastd.arrays import FloatArray
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.equilibrium.dense_equations import System
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.joints.primitive import PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.solver.generalized_alpha import Formula
 from mastd.vehicle.state.motion import State

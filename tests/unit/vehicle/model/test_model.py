@@ -21,12 +21,14 @@ from mastd.settings.vehicle.axles import CustomAxle
 from mastd.settings.vehicle.templates import cross_axes
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.equilibrium.constraints import held_rows
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
 from mastd.vehicle.magic_formula.formula import normal_load
 from mastd.vehicle.model import library, mobility
 from mastd.vehicle.model.assembly import moved
 from mastd.vehicle.model.build import build, spin_axis
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model
 from mastd.vehicle.model.mobility import Unit
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.texts import CAB, CUSTOM, changed
 
 MIRROR = np.diag([1.0, -1.0, 1.0])

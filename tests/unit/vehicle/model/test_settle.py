@@ -20,7 +20,8 @@ from mastd.vehicle.equilibrium.settle import (
     straight_ahead,
     wheel_frames,
 )
-from mastd.vehicle.model.definition import Model, PrimitiveKind
+from mastd.vehicle.joints.primitive import PrimitiveKind
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.model.library import find
 from mastd.vehicle.state.motion import State, design_state
 from tests.support.vehicle.benchmark import benchmark_sedan

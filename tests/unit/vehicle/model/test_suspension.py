@@ -9,11 +9,13 @@ import pytest
 
 from mastd.arrays import FloatArray
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
 from mastd.vehicle.kinematics.linkage import Linkage, LinkageError, Pose, WheelHeight, design_pose
 from mastd.vehicle.kinematics.suspension import AxleKinematics, suspension_kinematics
-from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Primitive, PrimitiveKind, Tyre, Wheel
+from mastd.vehicle.model.definition import Axle, Body, Corner, Model, Wheel
 from mastd.vehicle.model.library import find
 from mastd.vehicle.state.motion import design_state
+from mastd.vehicle.tyres.linear_tyre import Tyre
 from tests.support.vehicle.benchmark import distance, revolute, spherical
 from tests.support.vehicle.oracle import Oracle
 from tests.support.vehicle.variants import equipped, with_last_axle_repeated, with_stops

@@ -15,11 +15,13 @@ from mastd.vehicle.analysis.linearise import without_damping
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.equilibrium.settle import settle
 from mastd.vehicle.magic_formula.formula import normal_load, peak_friction, rolling_radius
+from mastd.vehicle.magic_formula.tyre import MagicTyre
 from mastd.vehicle.model import library
 from mastd.vehicle.model.build import build
-from mastd.vehicle.model.definition import MagicTyre, Model, Tyre
-from mastd.vehicle.model.standing_tyre import standing_tyre
+from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import design_state
+from mastd.vehicle.tyres.linear_tyre import Tyre
+from mastd.vehicle.tyres.standing import standing_tyre
 from tests.support.vehicle.refusals import refused_vehicle, wrong_lines
 from tests.support.vehicle.texts import SEDAN, VEHICLES, changed, position
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
-
 import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import CLOCK, LOCAL_BODY, WHEEL
-from mastd.vehicle.blocks.vectors import Triple, cross, scaled, to_frame
+from mastd.vehicle.blocks.vectors import Triple, to_frame
+from mastd.vehicle.blocks.wheels import WheelBlocks
 from mastd.vehicle.magic_formula.wheel import (
     MIN_LOAD,
     ROLLING_FROM,
@@ -27,40 +26,6 @@ from mastd.vehicle.magic_formula.wheel import (
     wheel_balance,
 )
 
-STEP: Final = 1e-30
-"""ε of the complex step: far below all rounding, far above the smallest number."""
-
-
-class WheelBlocks(NamedTuple):
-    """The blocks of a car that its tyres read and write."""
-
-    wheels: FloatArray
-    local_bodies: FloatArray
-    tyres: FloatArray
-    frame: FloatArray
-    clock: FloatArray
-
-
-class WheelColumns(NamedTuple):
-    """Where a wheel stands: items, and columns of its group's matrix."""
-
-    wheel: int
-    local: int
-    """Of the carrier."""
-    first: int
-    """First cell and size of the group's matrix."""
-    size: int
-    carrier: int
-    spin: int
-
-
-class Weights(NamedTuple):
-    """Weights of the derivatives, those of ``group_matrix``."""
-
-    acceleration: float
-    velocity: float
-    displacement: float
-
 
 @fused_kernel
 def _triple(block: FloatArray, item: int, first: int, lane: int) -> Triple:
@@ -68,8 +33,8 @@ def _triple(block: FloatArray, item: int, first: int, lane: int) -> Triple:
 
 
 @separate_kernel
-def prepare_tyres(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: bool) -> None:
-    """Write what the tyres of one item of the wheels keep during a step: see ``magic_wheel``.
+def prepare_magic(wheels: FloatArray, tyres: FloatArray, wheel: int, moving: bool) -> None:
+    """Write what the tyres of one item of the wheels keep during a step: see ``wheel.py``.
 
     ``moving``: a step begins; else a state is looked at, and deflections stay as they are.
     """
@@ -152,6 +117,23 @@ def _known(
     )
 
 
+@fused_kernel
+def known_and_motion(car: WheelBlocks, wheel: int, local: int, lane: int) -> tuple[Known, Motion]:
+    """Return what of a wheel's balance does not vary with its motion within a step, and its motion."""
+    wheels = car.wheels
+    length = _normal_length(wheels, wheel, lane)
+    known = _known(wheels, car.frame, car.clock, wheel, lane, length)
+    return known, Motion(
+        _triple(wheels, wheel, WHEEL.frame_arm, lane),
+        _triple(wheels, wheel, WHEEL.frame_axis, lane),
+        _distance(wheels, wheel, lane, length),
+        _triple(wheels, wheel, WHEEL.frame_velocity, lane),
+        _triple(car.local_bodies, local, LOCAL_BODY.angular_velocity, lane),
+        wheels[wheel, WHEEL.spin, lane],
+        wheels[wheel, WHEEL.spin_acceleration, lane],
+    )
+
+
 @separate_kernel
 def magic_forces(car: WheelBlocks, weights: FloatArray, wheel: int, local: int) -> None:
     """Add the balance of one item of the wheels to the body of their carriers; write forces, slips and spin
@@ -162,17 +144,7 @@ def magic_forces(car: WheelBlocks, weights: FloatArray, wheel: int, local: int) 
         if weights[lane] == 0.0:
             _copy(wheels, local_bodies, wheel, local, lane)
             continue
-        length = _normal_length(wheels, wheel, lane)
-        known = _known(wheels, car.frame, car.clock, wheel, lane, length)
-        motion = Motion(
-            _triple(wheels, wheel, WHEEL.frame_arm, lane),
-            _triple(wheels, wheel, WHEEL.frame_axis, lane),
-            _distance(wheels, wheel, lane, length),
-            _triple(wheels, wheel, WHEEL.frame_velocity, lane),
-            _triple(local_bodies, local, LOCAL_BODY.angular_velocity, lane),
-            wheels[wheel, WHEEL.spin, lane],
-            wheels[wheel, WHEEL.spin_acceleration, lane],
-        )
+        known, motion = known_and_motion(car, wheel, local, lane)
         balance = wheel_balance(car.tyres[wheel, lane], known, motion)
         _store_balance(wheels, wheel, lane, balance, known.push)
         _store_slips(wheels, wheel, lane, balance, car.clock[CLOCK.rate] > 0.0)
@@ -215,88 +187,3 @@ def _copy(wheels: FloatArray, local_bodies: FloatArray, wheel: int, local: int, 
         wheels[wheel, k, lane] = wheels[wheel, k, 0]
     for k in range(6):
         local_bodies[local, LOCAL_BODY.force + k, lane] += wheels[wheel, WHEEL.carrier_residual + k, 0]
-
-
-@fused_kernel
-def _varied(x: float, u: float) -> Any:
-    """Return x + i ε u."""
-    return complex(x, STEP * u)
-
-
-@fused_kernel
-def _all_varied(x: Triple, u: Triple) -> Any:
-    return _varied(x[0], u[0]), _varied(x[1], u[1]), _varied(x[2], u[2])
-
-
-@fused_kernel
-def _derivative(x: Any) -> float:
-    return float(x.imag / STEP)
-
-
-@fused_kernel
-def _unit(k: int) -> Triple:
-    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
-
-
-@fused_kernel
-def _sum(u: Triple, v: Triple) -> Triple:
-    return u[0] + v[0], u[1] + v[1], u[2] + v[2]
-
-
-@separate_kernel
-def magic_jacobian(car: WheelBlocks, cells: FloatArray, columns: WheelColumns, weights: Weights) -> None:
-    """Add the derivatives of ``magic_forces`` by shift and rotation of the carrier and by the spin.
-
-    Variations: δ of a vector fixed in the carrier is δπ × s, of its rate δπ × (ω × s), of ω itself δπ × ω.
-    """
-    wheels, wheel, local = car.wheels, columns.wheel, columns.local
-    first, size, b, spin = columns.first, columns.size, columns.carrier, columns.spin
-    for lane in range(LANES):
-        length = _normal_length(wheels, wheel, lane)
-        known = _known(wheels, car.frame, car.clock, wheel, lane, length)
-        motion = Motion(
-            _triple(wheels, wheel, WHEEL.frame_arm, lane),
-            _triple(wheels, wheel, WHEEL.frame_axis, lane),
-            _distance(wheels, wheel, lane, length),
-            _triple(wheels, wheel, WHEEL.frame_velocity, lane),
-            _triple(car.local_bodies, local, LOCAL_BODY.angular_velocity, lane),
-            wheels[wheel, WHEEL.spin, lane],
-            wheels[wheel, WHEEL.spin_acceleration, lane],
-        )
-        arm, omega = motion.arm, motion.angular_velocity
-        arm_rate = cross(omega[0], omega[1], omega[2], arm[0], arm[1], arm[2])
-        for column in range(7):
-            varied = _varied_motion(motion, arm_rate, known.normal, column, weights)
-            balance = wheel_balance(car.tyres[wheel, lane], known, varied)
-            at = b + column if column < 6 else spin
-            for k in range(3):
-                cells[first + (b + k) * size + at, lane] += _derivative(balance.force[k])
-                cells[first + (b + 3 + k) * size + at, lane] += _derivative(balance.moment[k])
-            cells[first + spin * size + at, lane] += _derivative(balance.spin_residual)
-
-
-@fused_kernel
-def _varied_motion(motion: Motion, arm_rate: Triple, normal: Triple, column: int, weights: Weights) -> Any:
-    """Return the motion with the variation of one column: shift, rotation or spin."""
-    arm, axis, omega = motion.arm, motion.axis, motion.angular_velocity
-    velocity, displacement = weights.velocity, weights.displacement
-    d = _unit(column % 3) if column < 6 else (0.0, 0.0, 0.0)
-    is_translation, is_rotation = 1.0 if column < 3 else 0.0, 1.0 if 3 <= column < 6 else 0.0
-    is_spin = 1.0 if column == 6 else 0.0
-    d_arm = scaled(is_rotation, cross(d[0], d[1], d[2], arm[0], arm[1], arm[2]))
-    d_axis = scaled(is_rotation, cross(d[0], d[1], d[2], axis[0], axis[1], axis[2]))
-    d_rate = scaled(is_rotation, cross(d[0], d[1], d[2], arm_rate[0], arm_rate[1], arm_rate[2]))
-    d_omega = scaled(is_rotation, cross(d[0], d[1], d[2], omega[0], omega[1], omega[2]))
-    d_point = _sum(scaled(is_translation, d), d_arm)
-    d_velocity = _sum(scaled(displacement, d_rate), scaled(velocity, d_point))
-    omega_variation = _sum(scaled(displacement, d_omega), scaled(velocity * is_rotation, d))
-    d_height = displacement * (normal[0] * d_point[0] + normal[1] * d_point[1] + normal[2] * d_point[2])
-    return Motion(
-        _all_varied(arm, scaled(displacement, d_arm)),
-        _all_varied(axis, scaled(displacement, d_axis)),
-        _varied(motion.height, d_height),
-        _all_varied(motion.velocity, d_velocity),
-        _all_varied(omega, omega_variation),
-        _varied(motion.spin, velocity * is_spin),
-        _varied(motion.spin_acceleration, weights.acceleration * is_spin),
-    )

@@ -17,30 +17,19 @@ The forces are those in the equation of motion M a − f + Φᵀλ = 0: what is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
-from mastd.lanes import load, select, store
-from mastd.vehicle.blocks.fields import CONSTRAINT, DRIVE, GROUP, LOCAL_BODY, PRIMITIVE, PRIMITIVE_INDEX
+from mastd.lanes import load, store
+from mastd.vehicle.blocks.fields import GROUP, LOCAL_BODY
 from mastd.vehicle.blocks.lines import arm, between, push
 from mastd.vehicle.blocks.rates import vector_rates
-from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, propagate_nan, sub3
-from mastd.vehicle.model.definition import PrimitiveKind
-from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.blocks.vectors import Triple, add3, cross, dot, load3, sub3
+from mastd.vehicle.joints.arrays import CONSTRAINT, DRIVE, PRIMITIVE, PRIMITIVE_INDEX, Joints
+from mastd.vehicle.joints.primitive import PrimitiveKind
 
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
 _DOT_2 = int(PrimitiveKind.DOT_2)
-
-
-class Joints(NamedTuple):
-    """What the primitives of a group's joints read and write."""
-
-    points: FloatArray
-    local_bodies: FloatArray
-    rows: FloatArray
-    drives: FloatArray
 
 
 @fused_kernel
@@ -64,26 +53,25 @@ def axes(points: FloatArray, local_bodies: FloatArray, k: int, i: int, j: int) -
 
 
 @fused_kernel
-def joint_forces(car: Arrays, group: int) -> None:
+def joint_forces(joints: Joints, line: IntArray, local_bodies: FloatArray) -> None:
     """Write Φ of a group's constraints and add the forces of their multipliers to its local bodies."""
-    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
     local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
-        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = local_pair(car.primitives, k, local)
+        kind, at = joints.primitives[k, PRIMITIVE_INDEX.kind], row + joints.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = local_pair(joints.primitives, k, local)
         if kind == _SPHERICAL:
-            _spherical(joints, k, i, j, at)
+            _spherical(joints, local_bodies, k, i, j, at)
         elif kind == _DOT_1:
-            _dot_1(joints, k, i, j, at)
+            _dot_1(joints, local_bodies, k, i, j, at)
         elif kind == _DOT_2:
-            _dot_2(joints, k, i, j, at, car.primitives[k, PRIMITIVE_INDEX.drive])
+            _dot_2(joints, local_bodies, k, i, j, at)
         else:
-            _distance(joints, k, i, j, at)
+            _distance(joints, local_bodies, k, i, j, at)
 
 
 @fused_kernel
-def _spherical(joints: Joints, k: int, i: int, j: int, row: int) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+def _spherical(joints: Joints, local_bodies: FloatArray, k: int, i: int, j: int, row: int) -> None:
+    points, rows = joints.points, joints.rows
     p, q = point_arms(points, local_bodies, k, i, j)
     d = between(local_bodies, i, j, p, q)
     for c in range(3):
@@ -97,8 +85,8 @@ def _spherical(joints: Joints, k: int, i: int, j: int, row: int) -> None:
 
 
 @fused_kernel
-def _dot_1(joints: Joints, k: int, i: int, j: int, row: int) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+def _dot_1(joints: Joints, local_bodies: FloatArray, k: int, i: int, j: int, row: int) -> None:
+    points, rows = joints.points, joints.rows
     u, v = axes(points, local_bodies, k, i, j)
     store(rows, row, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
     x, y, z = cross(u[0], u[1], u[2], v[0], v[1], v[2])
@@ -108,12 +96,12 @@ def _dot_1(joints: Joints, k: int, i: int, j: int, row: int) -> None:
 
 
 @fused_kernel
-def _dot_2(joints: Joints, k: int, i: int, j: int, row: int, drive: int) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+def _dot_2(joints: Joints, local_bodies: FloatArray, k: int, i: int, j: int, row: int) -> None:
+    points, rows = joints.points, joints.rows
     p, q = point_arms(points, local_bodies, k, i, j)
     u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
     d = between(local_bodies, i, j, p, q)
-    store(rows, row, CONSTRAINT.violation, dot_2_violation(joints, k, i, d, drive))
+    store(rows, row, CONSTRAINT.violation, dot_2_violation(joints, local_bodies, k, i, d))
     force = load(rows, row, CONSTRAINT.multiplier)
     # The force acts on the first body at the second point.
     reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
@@ -121,8 +109,8 @@ def _dot_2(joints: Joints, k: int, i: int, j: int, row: int, drive: int) -> None
 
 
 @fused_kernel
-def _distance(joints: Joints, k: int, i: int, j: int, row: int) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+def _distance(joints: Joints, local_bodies: FloatArray, k: int, i: int, j: int, row: int) -> None:
+    points, rows = joints.points, joints.rows
     p, q = point_arms(points, local_bodies, k, i, j)
     d = between(local_bodies, i, j, p, q)
     store(rows, row, CONSTRAINT.violation, distance_violation(points, k, d))
@@ -131,14 +119,13 @@ def _distance(joints: Joints, k: int, i: int, j: int, row: int) -> None:
 
 
 @fused_kernel
-def joint_violations(car: Arrays, group: int) -> None:
+def joint_violations(joints: Joints, line: IntArray, local_bodies: FloatArray) -> None:
     """Write Φ of a group's constraints, after ``positions_to_frame``."""
-    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    points, rows = joints.points, joints.rows
     local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
-        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = local_pair(car.primitives, k, local)
+        kind, at = joints.primitives[k, PRIMITIVE_INDEX.kind], row + joints.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = local_pair(joints.primitives, k, local)
         if kind == _DOT_1:
             u, v = axes(points, local_bodies, k, i, j)
             store(rows, at, CONSTRAINT.violation, dot(u[0], u[1], u[2], v[0], v[1], v[2]))
@@ -149,24 +136,17 @@ def joint_violations(car: Arrays, group: int) -> None:
             for c in range(3):
                 store(rows, at + c, CONSTRAINT.violation, d[c])
         elif kind == _DOT_2:
-            drive = car.primitives[k, PRIMITIVE_INDEX.drive]
-            store(rows, at, CONSTRAINT.violation, dot_2_violation(joints, k, i, d, drive))
+            store(rows, at, CONSTRAINT.violation, dot_2_violation(joints, local_bodies, k, i, d))
         else:
             store(rows, at, CONSTRAINT.violation, distance_violation(points, k, d))
 
 
 @fused_kernel
-def max_abs(largest: float, value: float) -> float:
-    """Return the larger of ``largest`` and |value|, lane by lane; what is not a number is kept."""
-    size = select(value, value, -value)
-    return select(largest - size, largest, propagate_nan(size, largest))
-
-
-@fused_kernel
-def dot_2_violation(joints: Joints, k: int, i: int, d: Triple, drive: int) -> float:
+def dot_2_violation(joints: Joints, local_bodies: FloatArray, k: int, i: int, d: Triple) -> float:
     """Return Φ of a dot-2: axis · d − drive."""
-    u = arm(joints.points, joints.local_bodies, k, PRIMITIVE.axis_first, i)
+    u = arm(joints.points, local_bodies, k, PRIMITIVE.axis_first, i)
     violation = dot(u[0], u[1], u[2], d[0], d[1], d[2])
+    drive = joints.primitives[k, PRIMITIVE_INDEX.drive]
     if drive >= 0:
         violation = violation - load(joints.drives, drive, DRIVE.displacement)
     return violation
@@ -180,16 +160,15 @@ def distance_violation(points: FloatArray, k: int, d: Triple) -> float:
 
 
 @fused_kernel
-def joint_rates(car: Arrays, group: int) -> None:
+def joint_rates(joints: Joints, line: IntArray, local_bodies: FloatArray) -> None:
     """Write dΦ/dt and d²Φ/dt² of a group's constraints: the second and third line of (42)."""
-    line, joints = car.groups[group], Joints(car.points, car.local_bodies, car.rows, car.drives)
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    points, rows = joints.points, joints.rows
     local, row = line[GROUP.first_local], line[GROUP.first_row]
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
-        kind, at = car.primitives[k, PRIMITIVE_INDEX.kind], row + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = local_pair(car.primitives, k, local)
+        kind, at = joints.primitives[k, PRIMITIVE_INDEX.kind], row + joints.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = local_pair(joints.primitives, k, local)
         if kind == _DOT_1:
-            _dot_1_rates(joints, k, i, j, at)
+            _dot_1_rates(joints, local_bodies, k, i, j, at)
             continue
         p, q = point_arms(points, local_bodies, k, i, j)
         d = between(local_bodies, i, j, p, q)
@@ -199,8 +178,7 @@ def joint_rates(car: Arrays, group: int) -> None:
                 store(rows, at + c, CONSTRAINT.rate, rate[c])
                 store(rows, at + c, CONSTRAINT.acceleration, acceleration[c])
         elif kind == _DOT_2:
-            drive = car.primitives[k, PRIMITIVE_INDEX.drive]
-            _dot_2_rates(joints, k, i, at, drive, d, rate, acceleration)
+            _dot_2_rates(joints, local_bodies, k, i, at, d, rate, acceleration)
         else:
             length = load(points, k, PRIMITIVE.length)
             first = dot(d[0], d[1], d[2], rate[0], rate[1], rate[2])
@@ -232,8 +210,8 @@ def _relative(local_bodies: FloatArray, i: int, j: int, p: Triple, q: Triple) ->
 
 
 @fused_kernel
-def _dot_1_rates(joints: Joints, k: int, i: int, j: int, row: int) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+def _dot_1_rates(joints: Joints, local_bodies: FloatArray, k: int, i: int, j: int, row: int) -> None:
+    points, rows = joints.points, joints.rows
     u, v = axes(points, local_bodies, k, i, j)
     u_rate, u_acceleration = vector_rates(local_bodies, i, u)
     v_rate, v_acceleration = vector_rates(local_bodies, j, v)
@@ -250,9 +228,16 @@ def _dot_1_rates(joints: Joints, k: int, i: int, j: int, row: int) -> None:
 
 @fused_kernel
 def _dot_2_rates(
-    joints: Joints, k: int, i: int, row: int, drive: int, d: Triple, rate: Triple, acceleration: Triple
+    joints: Joints,
+    local_bodies: FloatArray,
+    k: int,
+    i: int,
+    row: int,
+    d: Triple,
+    rate: Triple,
+    acceleration: Triple,
 ) -> None:
-    points, local_bodies, rows = joints.points, joints.local_bodies, joints.rows
+    points, rows = joints.points, joints.rows
     u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
     u_rate, u_acceleration = vector_rates(local_bodies, i, u)
     first = dot(u_rate[0], u_rate[1], u_rate[2], d[0], d[1], d[2])
@@ -260,6 +245,7 @@ def _dot_2_rates(
     second = dot(u_acceleration[0], u_acceleration[1], u_acceleration[2], d[0], d[1], d[2])
     second = second + 2.0 * dot(u_rate[0], u_rate[1], u_rate[2], rate[0], rate[1], rate[2])
     second = second + dot(u[0], u[1], u[2], acceleration[0], acceleration[1], acceleration[2])
+    drive = joints.primitives[k, PRIMITIVE_INDEX.drive]
     if drive >= 0:
         first = first - load(joints.drives, drive, DRIVE.rate)
         second = second - load(joints.drives, drive, DRIVE.acceleration)

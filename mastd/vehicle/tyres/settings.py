@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from mastd.errors import FormatError
 from mastd.formats.tyre.tir import TyreProperties, read_tir
 from mastd.settings.core.base import Problem
-from mastd.settings.vehicle.tyres import MagicTyreSettings, TyreSettings
+from mastd.settings.vehicle.tyres import TyreSettings
 from mastd.settings.vehicle.vehicle import VehicleSettings
-from mastd.vehicle.magic_formula.formula import pack, rolling_radius
-from mastd.vehicle.model.definition import MagicTyre, Tyre
-from mastd.vehicle.model.standing_tyre import depth_at, stiffness_at
+from mastd.vehicle.magic_formula.tyre import MagicTyre, magic_tyre_of
+from mastd.vehicle.tyres.linear_tyre import Tyre, linear_tyre_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def tyres_of(settings: VehicleSettings) -> tuple[list[AxleTyre], Sequence[Proble
     for k, axle in enumerate(settings.axles):
         tyre = axle.tyre
         if isinstance(tyre, TyreSettings):
-            tyres.append(AxleTyre(_linear(tyre), "symmetric"))
+            tyres.append(AxleTyre(linear_tyre_of(tyre), "symmetric"))
             continue
         try:
             if tyre.magic_formula not in read:
@@ -48,34 +47,5 @@ def tyres_of(settings: VehicleSettings) -> tuple[list[AxleTyre], Sequence[Proble
             problems += [(location, line) for line in str(error).splitlines()]
             continue
         properties = read[tyre.magic_formula]
-        tyres.append(AxleTyre(_magic(tyre, properties), properties.side))
+        tyres.append(AxleTyre(magic_tyre_of(tyre, properties), properties.side))
     return tyres, problems
-
-
-def _linear(tyre: TyreSettings) -> Tyre:
-    return Tyre(
-        tyre.free_radius,
-        tyre.rolling_radius,
-        tyre.stiffness,
-        tyre.damping,
-        tyre.longitudinal_slip_stiffness,
-        tyre.cornering_stiffness,
-        tyre.least_speed,
-    )
-
-
-def _magic(settings: MagicTyreSettings, properties: TyreProperties) -> MagicTyre:
-    """Return the tyre for the side that it was measured on."""
-    scales = {name: properties.get(name, 1.0) * settings.friction for name in ("LMUX", "LMUY")}
-    scaled = replace(properties, coefficients={**properties.coefficients, **scales})
-    nominal = properties.get("FNOMIN")
-    coefficients = pack(scaled)
-    return MagicTyre(
-        name=properties.name,
-        coefficients=coefficients,
-        mirrored=False,
-        free_radius=properties.get("UNLOADED_RADIUS"),
-        rolling_radius=float(rolling_radius(coefficients, nominal)),
-        stiffness=stiffness_at(coefficients, depth_at(coefficients, nominal)),
-        damping=properties.get("VERTICAL_DAMPING"),
-    )

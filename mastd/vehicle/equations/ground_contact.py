@@ -10,9 +10,23 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.roads.ground import is_plane, outside, surface, surface_friction, surface_turn, surface_velocity
-from mastd.vehicle.blocks.fields import WHEEL
+from mastd.vehicle.blocks.fields import BODY, GROUP, WHEEL
+from mastd.vehicle.blocks.vectors import load3, rotate, store3
 from mastd.vehicle.state.arrays import Arrays
-from mastd.vehicle.tyres.linear import contact_points
+
+
+@fused_kernel
+def _contact_points(car: Arrays, group: int) -> None:
+    """Write the present wheel centre of a group, in inertial axes, as the point to look the ground up for."""
+    line = car.groups[group]
+    wheel = line[GROUP.wheel]
+    if wheel < 0:
+        return
+    body = line[GROUP.first_body] + line[GROUP.carrier] - line[GROUP.interfaces]
+    x, y, z = load3(car.wheels, wheel, WHEEL.centre)
+    p0, p1, p2 = rotate(car.bodies, body, BODY.rotation, x, y, z)
+    x, y, z = load3(car.bodies, body, BODY.position)
+    store3(car.wheels, wheel, WHEEL.contact, x + p0, y + p1, z + p2)
 
 
 @fused_kernel
@@ -22,7 +36,7 @@ def sample_ground(car: Arrays, ground: FloatArray) -> None:
     turn_x, turn_y, turn_z = surface_turn(ground)
     enveloped = 0.0 if is_plane(ground) else 1.0
     for group in range(car.groups.shape[0]):
-        contact_points(car, group)
+        _contact_points(car, group)
     for item in range(wheels.shape[0]):
         for lane in range(LANES):
             x, y = wheels[item, WHEEL.contact, lane], wheels[item, WHEEL.contact + 1, lane]

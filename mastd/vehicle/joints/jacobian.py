@@ -8,17 +8,17 @@ derivative of the multipliers' forces, the geometric stiffness, is added, weight
 
 from __future__ import annotations
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import broadcast, load, store_row
 from mastd.vehicle.blocks.columns import column_of
-from mastd.vehicle.blocks.fields import CONSTRAINT, GROUP, PRIMITIVE, PRIMITIVE_INDEX
+from mastd.vehicle.blocks.fields import GROUP
 from mastd.vehicle.blocks.lines import arm, between, line_stiffness
 from mastd.vehicle.blocks.matrix_blocks import Matrix, add_cross, add_cross_cross, add_diagonal, add_row
 from mastd.vehicle.blocks.vectors import Triple, cross
-from mastd.vehicle.equations.joints import axes, local_pair, point_arms
-from mastd.vehicle.model.definition import PrimitiveKind
-from mastd.vehicle.state.arrays import Arrays
+from mastd.vehicle.joints.arrays import CONSTRAINT, PRIMITIVE, PRIMITIVE_INDEX, Joints
+from mastd.vehicle.joints.force import axes, local_pair, point_arms
+from mastd.vehicle.joints.primitive import PrimitiveKind
 
 _SPHERICAL = int(PrimitiveKind.SPHERICAL)
 _DOT_1 = int(PrimitiveKind.DOT_1)
@@ -26,52 +26,59 @@ _DOT_2 = int(PrimitiveKind.DOT_2)
 
 
 @separate_kernel
-def joint_rows(car: Arrays, cells: FloatArray) -> None:
+def joint_rows(joints: Joints, groups: IntArray, local_bodies: FloatArray, cells: FloatArray) -> None:
     """Write the constraint rows of all groups, after ``positions_to_frame``, alone into their matrices."""
-    for group in range(car.groups.shape[0]):
-        line = car.groups[group]
+    for group in range(groups.shape[0]):
+        line = groups[group]
         first, size = line[GROUP.first_cell], line[GROUP.size]
         for entry in range(first, first + size * size):
             store_row(cells, entry, broadcast(0.0))
-        joint_jacobian(car, cells, group, 1.0, 0.0)
+        joint_jacobian(joints, line, local_bodies, cells, 1.0, 0.0)
 
 
 @fused_kernel
-def joint_jacobian(car: Arrays, cells: FloatArray, group: int, joint: float, displacement: float) -> None:
+def joint_jacobian(
+    joints: Joints,
+    line: IntArray,
+    local_bodies: FloatArray,
+    cells: FloatArray,
+    joint: float,
+    displacement: float,
+) -> None:
     """Add a group's constraint rows, their transposes and their geometric stiffness to its matrix."""
-    line, points, local_bodies = car.groups[group], car.points, car.local_bodies
+    points, rows = joints.points, joints.rows
     local, first, size = line[GROUP.first_local], line[GROUP.first_cell], line[GROUP.size]
     matrix = Matrix(cells, first, size)
     for k in range(line[GROUP.first_primitive], line[GROUP.first_primitive] + line[GROUP.primitives]):
-        kind = car.primitives[k, PRIMITIVE_INDEX.kind]
-        at = line[GROUP.first_row] + car.primitives[k, PRIMITIVE_INDEX.row]
-        row = line[GROUP.row_unknown] + car.primitives[k, PRIMITIVE_INDEX.row]
-        i, j = local_pair(car.primitives, k, local)
-        b = column_of(line, car.primitives[k, PRIMITIVE_INDEX.first])
-        c = column_of(line, car.primitives[k, PRIMITIVE_INDEX.second])
+        kind = joints.primitives[k, PRIMITIVE_INDEX.kind]
+        at = line[GROUP.first_row] + joints.primitives[k, PRIMITIVE_INDEX.row]
+        row = line[GROUP.row_unknown] + joints.primitives[k, PRIMITIVE_INDEX.row]
+        i, j = local_pair(joints.primitives, k, local)
+        b = column_of(line, joints.primitives[k, PRIMITIVE_INDEX.first])
+        c = column_of(line, joints.primitives[k, PRIMITIVE_INDEX.second])
         if kind == _DOT_1:
             u, v = axes(points, local_bodies, k, i, j)
-            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
+            force = displacement * load(rows, at, CONSTRAINT.multiplier)
             _dot_1(matrix, row, (b, c), joint, force, u, v)
             continue
         p, q = point_arms(points, local_bodies, k, i, j)
         d = between(local_bodies, i, j, p, q)
         if kind == _SPHERICAL:
             _spherical(matrix, row, (b, c), joint, p, q)
-            force_x = displacement * load(car.rows, at, CONSTRAINT.multiplier)
-            force_y = displacement * load(car.rows, at + 1, CONSTRAINT.multiplier)
-            force_z = displacement * load(car.rows, at + 2, CONSTRAINT.multiplier)
+            force_x = displacement * load(rows, at, CONSTRAINT.multiplier)
+            force_y = displacement * load(rows, at + 1, CONSTRAINT.multiplier)
+            force_z = displacement * load(rows, at + 2, CONSTRAINT.multiplier)
             add_cross_cross(cells, first, size, b + 3, b + 3, -1.0, (force_x, force_y, force_z), p)
             add_cross_cross(cells, first, size, c + 3, c + 3, 1.0, (force_x, force_y, force_z), q)
         elif kind == _DOT_2:
-            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
+            force = displacement * load(rows, at, CONSTRAINT.multiplier)
             reach = p[0] + d[0], p[1] + d[1], p[2] + d[2]
             u = arm(points, local_bodies, k, PRIMITIVE.axis_first, i)
             _dot_2(matrix, row, (b, c), joint, force, u, reach, q)
         else:
-            inverse = 1.0 / load(car.points, k, PRIMITIVE.length)
+            inverse = 1.0 / load(points, k, PRIMITIVE.length)
             n = d[0] * inverse, d[1] * inverse, d[2] * inverse
-            force = displacement * load(car.rows, at, CONSTRAINT.multiplier)
+            force = displacement * load(rows, at, CONSTRAINT.multiplier)
             line_rows(matrix, row, (b, c), joint, p, q, n)
             line_stiffness(matrix, (b, c), p, q, n, force, force * inverse)
 

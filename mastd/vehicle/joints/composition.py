@@ -24,7 +24,7 @@ from mastd.settings.vehicle.parts import (
     UniversalJoint,
 )
 from mastd.settings.vehicle.templates import perpendiculars
-from mastd.vehicle.model.definition import Primitive, PrimitiveKind
+from mastd.vehicle.joints.primitive import Primitive, PrimitiveKind
 
 ZERO = np.zeros(3)
 

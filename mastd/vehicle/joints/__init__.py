@@ -1,0 +1,1 @@
+"""Joints: kinds of constraint primitives with their model, arrays, force and Jacobian."""
