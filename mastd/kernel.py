@@ -3,92 +3,125 @@
 Kernels are the compiled functions of the control cycle and of the simulated plant: plain loops over
 preallocated float64 arrays, no allocation, no Python objects, no exceptions.
 
-numba's on-disk cache does not notice a change in a *called* function of another file, nor in a constant that
-comes from there. The cache directory therefore carries a digest of every source file that holds kernels, and
-of those that these import from: a changed source starts a fresh cache, an unchanged one is found warm by
-every later process.
+They are kept on disk as ``mastd.kernel_cache`` says: a changed source starts a fresh cache, an unchanged one
+is found warm by every later process. Neither numba's own settings nor its places for a cache have a say.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
+import inspect
 import os
-import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-_PACKAGES = ("mastd", "hil_sim")
-_MARK = b"mastd.kernel import"
-_IMPORT = re.compile(rb"^from ((?:mastd|hil_sim)[\w.]*) import (.*)$", re.MULTILINE)
+import numba
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+)
+from numba.core.options import DefaultOptions
 
+from mastd.kernel_cache import ADVICE, VARIABLE, find_place, tell
 
-def _cache_root() -> Path:
-    """Directory for compiled kernels: the service's cache directory, the user's, or a temporary one."""
-    for variable, suffix in (("MASTD_CACHE", ""), ("CACHE_DIRECTORY", ""), ("XDG_CACHE_HOME", "mastd")):
-        value = os.environ.get(variable)
-        if value:
-            return Path(value.split(":")[0]) / suffix
-    return Path.home() / ".cache" / "mastd"
-
-
-def cache_directory() -> Path:
-    """Return the cache directory that belongs to the present sources."""
-    here = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for source in _sources(here):
-        digest.update(source.relative_to(here).as_posix().encode())
-        digest.update(source.read_bytes())
-    return _cache_root() / f"kernels-{digest.hexdigest()[:16]}"
-
-
-def _sources(here: Path) -> list[Path]:
-    """Return the files that hold kernels and those that they import names from, in order."""
-    found: set[Path] = set()
-    for package in _PACKAGES:
-        for source in (here / package).rglob("*.py"):
-            text = source.read_bytes()
-            if _MARK not in text:
-                continue
-            found.add(source)
-            for module, names in _IMPORT.findall(text):
-                path = here.joinpath(*module.decode().split("."))
-                inner = [path / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
-                found.update(file for file in (path.with_suffix(".py"), *inner) if file.is_file())
-    return sorted(found)
-
-
-if "NUMBA_CACHE_DIR" not in os.environ:
-    os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
-
-# The cache directory must be known before numba reads its configuration.
-import numba  # noqa: E402
-from numba.core.caching import IndexDataCacheFile  # noqa: E402
-from numba.core.options import DefaultOptions  # noqa: E402
+_place: Final = find_place(os.environ, Path(__file__).resolve().parent.parent)
+if _place.note:
+    tell(_place.note)
+    # Processes started by this one find the same place, and need not say so again.
+    os.environ[VARIABLE] = str(_place.directory.parent) if _place.directory else os.devnull
 
 _settings: Any = numba.config
 COMPILED: Final = not _settings.DISABLE_JIT
 """Whether kernels are compiled; with NUMBA_DISABLE_JIT=1 in the environment each is the plain function."""
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
-_index_file: Any = IndexDataCacheFile
-_save = _index_file.save
 
 
-def _save_in_turn(index: Any, key: object, data: object) -> None:
-    """Save a compiled kernel as numba does, but one process at a time.
+def cache_directory() -> Path | None:
+    """Return where the kernels of the present sources are kept, None where they are not."""
+    return _place.directory
 
-    numba reads the function's index, adds a line and writes it again. Two processes that do so at once, each
-    with a signature of its own, may lose a line, or name one file for both and so run what was made for the
-    other.
+
+class KernelIndex(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The compiled versions of one kernel on disk.
+
+    Nothing on disk ends a command: what cannot be read is compiled again, what cannot be written is told.
     """
-    with Path(index._cache_path, "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _save(index, key, data)
+
+    def save(self, key: object, data: object) -> None:
+        """Save a version as numba does, but one process at a time.
+
+        numba reads the kernel's index, adds a line and writes it again. Two processes that do so at once,
+        each with a signature of its own, may lose a line, or name one file for both and so run what was made
+        for the other.
+        """
+        try:
+            Path(self._cache_path).mkdir(mode=0o700, exist_ok=True)
+            with Path(self._cache_path, "lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if self._read(super()._load_index) is None:
+                    self.flush()
+                super().save(key, data)
+        except OSError as error:
+            tell(f"compiled kernels are not kept in {_place.directory}: {error.strerror}; {ADVICE}")
+
+    def load(self, key: object) -> object:
+        """Return a version, None if there is none."""
+        return self._read(lambda: super(KernelIndex, self).load(key))
+
+    @staticmethod
+    def _read(what: Callable[[], object]) -> object:
+        try:
+            return what()
+        except Exception:  # cut off by a loss of power: unpickling raises whatever it likes
+            return None
 
 
-_index_file.save = _save_in_turn
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """The private directory, wherever numba would look."""
+
+    def __init__(self, function: Callable[..., object], file: str, directory: Path) -> None:
+        self._py_file = file
+        self._lineno = function.__code__.co_firstlineno
+        self._cache_path = str(directory / self.get_suitable_cache_subpath(file))
+
+    def ensure_cache_path(self) -> None:
+        """Left to ``KernelIndex.save``."""
+
+
+class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
+    """Names the files of one kernel, with the one locator there is."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        file = inspect.getfile(function)
+        assert _place.directory is not None
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function, file, _place.directory)
+        name = f"{Path(file).stem}.{function.__qualname__}"
+        self._filename_base = self.get_filename_base(name, sys.abiflags)
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache of one kernel, in our place."""
+
+    _impl_class = _Kept
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = KernelIndex(self._cache_path, self._impl.filename_base, stamp)
+
+
+def _compiled(function: _Function, **options: Any) -> _Function:
+    """Return the kernel of a function: compiled on its first call, or found on disk."""
+    made = numba.njit(error_model="numpy", **options)(function)
+    if COMPILED and _place.directory is not None:
+        made._cache = _KernelCache(function)
+    return cast(_Function, made)
 
 
 def kernel(function: _Function) -> _Function:
@@ -97,7 +130,7 @@ def kernel(function: _Function) -> _Function:
     Division by zero gives inf or NaN as in numpy instead of an exception, floating-point operations keep
     their written order (so that lockstep runs repeat bit for bit), and the interpreter lock stays held.
     """
-    return cast(_Function, numba.njit(cache=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def entry_kernel(function: _Function) -> _Function:
@@ -106,7 +139,7 @@ def entry_kernel(function: _Function) -> _Function:
     Arrays are not reference-counted, so nothing may be allocated. From the eighth array of a call on,
     counting one costs some 150 ns, handing it over uncounted some 20. Rounding is that of ``kernel``.
     """
-    return cast(_Function, numba.njit(cache=True, error_model="numpy", **_uncounted())(function))
+    return _compiled(function, **_uncounted())
 
 
 def fused_kernel(function: _Function) -> _Function:
@@ -118,7 +151,7 @@ def fused_kernel(function: _Function) -> _Function:
     arrays are not reference-counted: that costs as much as the kinematics themselves, and is not needed
     where nothing is allocated (with this option numba refuses to compile an allocation).
     """
-    return cast(_Function, numba.njit(**_fused_options(), forceinline=True)(function))
+    return _compiled(function, **_fused_options(), forceinline=True)
 
 
 def merged_kernel(function: _Function) -> _Function:
@@ -127,7 +160,7 @@ def merged_kernel(function: _Function) -> _Function:
     For the levels between small functions and the whole: each level that is compiled by itself is optimised
     again with all that it calls, so a deep tree of calls would take minutes.
     """
-    return cast(_Function, numba.njit(**_fused_options(), inline="always")(function))
+    return _compiled(function, **_fused_options(), inline="always")
 
 
 def separate_kernel(function: _Function) -> _Function:
@@ -136,7 +169,7 @@ def separate_kernel(function: _Function) -> _Function:
     For what is large and seldom called: a named tuple of arrays is handed over word by word, some hundred
     nanoseconds a call.
     """
-    return cast(_Function, numba.njit(**_fused_options())(function))
+    return _compiled(function, **_fused_options())
 
 
 def entry(function: Callable[..., Any], arguments: tuple[object, ...]) -> Callable[..., Any]:
@@ -158,7 +191,7 @@ def entry(function: Callable[..., Any], arguments: tuple[object, ...]) -> Callab
 
 
 def _fused_options() -> dict[str, Any]:
-    return {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, **_uncounted()}
+    return {"fastmath": {"contract"}, **_uncounted()}
 
 
 def _uncounted() -> dict[str, Any]:

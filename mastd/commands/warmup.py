@@ -30,5 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     compile_kernels(installation)
     compile_any_vehicle(installation)
     if sys.stderr.isatty():
-        print(f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory()})", file=sys.stderr)
+        print(
+            f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory() or 'not kept'})",
+            file=sys.stderr,
+        )
     return 0

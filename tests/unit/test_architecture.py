@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUND = {"settings", "units", "errors", "kernel", "arrays", "index_table", "lanes", "ring", "log"}
+GROUND = {
+    "settings",
+    "units",
+    "errors",
+    "kernel",
+    "kernel_cache",
+    "arrays",
+    "index_table",
+    "lanes",
+    "ring",
+    "log",
+}
 PURE = {"kinematics", "dynamics", "roads", "signals", "formats"}
 WORKING = {"motion", "control", "vehicle", "safety", "wire", "record"}
 PAPERS = {"formulations", "counting"}

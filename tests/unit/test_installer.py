@@ -137,3 +137,9 @@ def test_systemd_has_nothing_to_say_of_the_units(tmp_path: Path) -> None:
         found = re.search(r"exposure level for \S+: ([0-9.]+)", said)
         assert found is not None
         assert float(found[1]) <= 3.0, name
+
+
+def test_compiled_kernels_of_a_service_are_closed_to_its_group() -> None:
+    for name in UNITS:
+        unit = (ROOT / "systemd" / name).read_text(encoding="utf-8")
+        assert re.findall(r"^CacheDirectoryMode=(.*)$", unit, re.MULTILINE) == ["0700"], name

@@ -82,10 +82,7 @@ class Peer:
 
 def _surroundings(name: str) -> dict[str, str]:
     """Return the environment of a worker: compiled code is kept in our cache, algebra has one thread."""
-    kept = cache_directory().with_name(f"peers-{name}")
-    return os.environ | {
-        "NUMBA_CACHE_DIR": str(kept),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+    kept = cache_directory()
+    place = {} if kept is None else {"NUMBA_CACHE_DIR": str(kept / f"peers-{name}")}
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return os.environ | place | {"PYTHONDONTWRITEBYTECODE": "1"} | one_thread

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import mastd.kernel  # noqa: F401  gives numba's cache its place, before anything else imports numba
 from mastd.loop.realtime.systemd_notify import ServiceManager
 
 FIRST_START = "the first start after an installation compiles the kernels, which takes several minutes"
