@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib import import_module
 from importlib.metadata import version
 
-from mastd.errors import MastdError
+from mastd.program import run
 
 COMMANDS = ("plant", "rig", "soak")
 """Modules of ``hil_sim.commands`` in the order in which the help lists them."""
@@ -26,14 +25,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return 0 done, 1 an invariant violated, 2 usage or configuration."""
-    try:
+    """Run one command; return 0 done, 1 an invariant violated, 2 usage, 3 a rig's failure, 70 defect."""
+
+    def work() -> int:
         parsed = build_parser().parse_args(arguments)
         code: int = parsed.run(parsed)
-    except MastdError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 1
-    return code
+        return code
+
+    return run(work)

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 from importlib.metadata import version
 
-from mastd.errors import MastdError
 from mastd.loop.realtime.rights import single_threaded_algebra
+from mastd.program import run
 
 COMMANDS = (
     "init",
@@ -50,20 +50,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return 0 done, 1 verdict fail, 2 usage, 3 fault, 4 rights refused."""
+    """Run one command; return its exit code (docs/operating.md, "Exit codes")."""
     single_threaded_algebra()
-    try:
+
+    def work() -> int:
         parsed = build_parser().parse_args(arguments)
         code: int = parsed.run(parsed)
-    except MastdError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        return 0
-    return code
+        return code
+
+    return run(work)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class ProtocolError(MastdError):
 class StoppedError(MastdError):
     """Somebody stopped a run before anything moved."""
 
-    exit_code = 1
+    exit_code = 5
 
 
 class RealtimeRightsError(MastdError):

@@ -46,7 +46,7 @@ def cache_directory() -> Path | None:
     return _place.directory
 
 
-class KernelIndex(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+class KernelIndex(IndexDataCacheFile):
     """The compiled versions of one kernel on disk.
 
     Nothing on disk ends a command: what cannot be read is compiled again, what cannot be written is told.
@@ -81,7 +81,7 @@ class KernelIndex(IndexDataCacheFile):  # type: ignore[misc]  # numba has no typ
             return None
 
 
-class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+class _Locator(UserProvidedCacheLocator):
     """The private directory, wherever numba would look."""
 
     def __init__(self, function: Callable[..., object], file: str, directory: Path) -> None:
@@ -93,7 +93,7 @@ class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
         """Left to ``KernelIndex.save``."""
 
 
-class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
+class _Kept(CompileResultCacheImpl):
     """Names the files of one kernel, with the one locator there is."""
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -105,7 +105,7 @@ class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
         self._filename_base = self.get_filename_base(name, sys.abiflags)
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     """numba's cache of one kernel, in our place."""
 
     _impl_class = _Kept

@@ -46,7 +46,7 @@ def find_place(environment: Mapping[str, str], here: Path) -> Place:
     if wanted is not None and wanted == Path(os.devnull):
         return Place(None)
     spare = Path(tempfile.gettempdir()) / f"mastd-cache-{os.geteuid()}"
-    reasons = []
+    reasons: list[str] = []
     for root in (wanted, spare):
         if root is None:
             continue

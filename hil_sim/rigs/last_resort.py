@@ -54,8 +54,8 @@ class LastResort:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"ended by force: told to end, and did not come back for {GRACE:g} s\n")
             sys.stderr.flush()
-        os._exit(1)
+        os._exit(3)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(1)
+    raise SystemExit(128 + number)

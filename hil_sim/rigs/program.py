@@ -34,7 +34,7 @@ ON_PROFILE: Final = ("RUNNING", "HOLD", "STOPPING")
 class LawError(MastdError):
     """A rig's own computation has failed; it leaves, and the table treats it as lost."""
 
-    exit_code = 1
+    exit_code = 3
 
 
 class Law(Protocol):

@@ -17,7 +17,7 @@ import numpy as np
 from mastd.bench.registry import Figure, bench, figure, ratio
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process.child_watch import ChildWatch
-from mastd.loop.process.host import Connection, open_link, processor_affinity
+from mastd.loop.process.host import Connection, open_link, processor_affinity, wanted_rights
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.loop.process.runner import Ports, Runner
@@ -75,7 +75,7 @@ def _play(mode: Mode, link_kind: str, cycles: int, note: Callable[[Cycle], float
         compile_kernels(plan)
         link = open_link(plan, connection, stack)
         stack.callback(link.close)
-        rights = acquire(plan.daemon.realtime)
+        rights = acquire(wanted_rights(plan, connection))
         stack.callback(relax)
         requests = RequestPort(NewestValueBlock(REQUEST))
         status = NewestValueBlock(status_layout(len(plan.table.links)))

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mastd.errors import FormatError, UsageError
+from mastd.errors import FormatError, StoppedError, UsageError
+from mastd.program import tell_result
 from mastd.record.ride_text import ride_lines
 
 if TYPE_CHECKING:
     from mastd.report.drawing.blocks import Page
 
-_EXIT_CODES = {"pass": 0, "fail": 1, "stopped": 1, "fault": 3}
+_EXIT_CODES = {"pass": 0, "fail": 1, "stopped": StoppedError.exit_code, "fault": 3}
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,12 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
             document, text = _report(path, arguments.out)
             documents.append(document)
             if not arguments.json:
-                print(text)
+                tell_result(text)
     if arguments.json:
-        print(json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+        tell_result(
+            json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2)
+        )
     elif arguments.compare:
-        print("\n".join(summary({**document, "page": None}) for document in documents))
-        print(f"page: {documents[0]['page']}")
+        lines = [summary({**document, "page": None}) for document in documents]
+        tell_result("\n".join([*lines, f"page: {documents[0]['page']}"]))
     return max(exit_code(document) for document in documents)
 
 

@@ -12,6 +12,7 @@ from mastd.commands.progress import riding
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
 from mastd.commands.report import exit_code, summary, write_run_page
 from mastd.errors import UsageError
+from mastd.program import tell_result
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -31,7 +32,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, play, record and judge; return 0 pass, 1 fail or stopped, 3 fault.
+    """Check, play, record and judge; return 0 pass, 1 fail, 3 fault, 5 stopped.
 
     Ctrl-C and SIGTERM are heard from here to the end: before anything moves they end the run at once,
     afterwards they ask for a soft stop, and the document is printed all the same.
@@ -67,9 +68,9 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     except UsageError as error:  # a full disk must not hide how the run went
         result["page"], result["no_page"] = None, str(error)
     if arguments.json:
-        print(json.dumps(result, allow_nan=False))
+        tell_result(json.dumps(result, allow_nan=False))
     else:
-        print(summary(result))
+        tell_result(summary(result))
         if outcome.rights.degraded:
-            print(f"  DEGRADED_RT: {outcome.rights.missing}")
+            tell_result(f"  DEGRADED_RT: {outcome.rights.missing}")
     return exit_code(result)

@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from mastd import program
 from mastd.errors import MastdError
 from mastd.motion.profile.compiler import compile_profile
 from mastd.settings.core.loader import load
@@ -49,4 +50,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))

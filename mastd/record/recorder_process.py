@@ -18,6 +18,7 @@ import time
 from collections import deque
 from pathlib import Path
 
+from mastd import program
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived
 from mastd.record.run_files import RunFiles
@@ -159,4 +160,4 @@ def _answer(control: socket.socket, answer: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))

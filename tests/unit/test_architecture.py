@@ -16,6 +16,7 @@ GROUND = {
     "settings",
     "units",
     "errors",
+    "program",
     "kernel",
     "kernel_cache",
     "arrays",

@@ -93,7 +93,7 @@ class OperatedLoop:
 
     def play(self, cycles: int, note: Callable[[], float]) -> list[float]:
         """Return what ``note`` gives in each of ``cycles`` cycles; raise UsageError if they end early."""
-        rights = host.take_rights(self.plan, self.link, self.cycle, self.stack)
+        rights = host.take_rights(self.plan, self.connection, self.link, self.cycle, self.stack)
         host.connect_rigs(self.cycle, self.blocks, self.connection)
         await_rigs(self.cycle, self.plan.ready.rigs, None)
         play = Play(self.cycle, cycles, note)

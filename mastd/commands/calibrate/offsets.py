@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play
 from mastd.errors import FormatError, UsageError
+from mastd.program import tell_result
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -62,7 +63,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play unless a run is named, find, show, write when told; return 0 when done, 1 stopped, 3 fault."""
+    """Play unless a run is named, find, show, write when told; return 0 done, 3 fault, 5 stopped."""
     from mastd.commands.calibrate.record import balance_limit, slow_motion, table_of, wanted
     from mastd.control.identification.length_offsets import find_offsets, settled_stiffness
     from mastd.kinematics.geometry import Geometry
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         with stop_on_signals() as stop:
             source, outcome = _played(arguments, stop)
         if not outcome.completed:
-            code, message = (3, outcome.fault.cause) if outcome.fault else (1, "stopped by the operator")
+            code, message = (3, outcome.fault.cause) if outcome.fault else (5, "stopped by the operator")
             print(f"the run did not reach its end: {message}", file=sys.stderr)
     record = open_run(source, wanted)
     table = table_of(record)
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write and document["told"]:
         write(path, table, _new_offsets(found, table))
         document["written"] = str(path)
-    print(json.dumps(document, allow_nan=False) if arguments.json else _text(found, table, document))
+    tell_result(json.dumps(document, allow_nan=False) if arguments.json else _text(found, table, document))
     return code
 
 

@@ -15,6 +15,7 @@ from mastd.commands.progress import riding
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
 from mastd.commands.report import exit_code, summary
 from mastd.errors import FormatError, UsageError
+from mastd.program import tell_result
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -68,7 +69,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play unless a run is named, find, write; return 0 when done, 1 stopped, 3 fault.
+    """Play unless a run is named, find, write; return 0 when done, 1 verdict fail, 3 fault, 5 stopped.
 
     Ctrl-C and SIGTERM are heard as `mastd run` does.
     """
@@ -82,10 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         result = _played(arguments, stop)
     if result["verdict"] != "pass":
         if arguments.json:
-            print(json.dumps({"identified": None, **_head(result)}, allow_nan=False))
+            tell_result(json.dumps({"identified": None, **_head(result)}, allow_nan=False))
         else:
-            print(summary(result))
-            print("nothing was identified: the run did not reach its end")
+            tell_result(f"{summary(result)}\nnothing was identified: the run did not reach its end")
         return exit_code(result)
     return _find(open_run(Path(str(result["run"]))), arguments, result)
 

@@ -81,7 +81,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Iterate; return 0, 1 where a run was stopped, 3 where a fault stopped it."""
+    """Iterate; return 0, 3 where a fault stopped a run, 5 where somebody did."""
     with stop_on_signals() as stop:
         return _run(arguments, stop)
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mastd import program
 from mastd.errors import MastdError, SettingsError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
@@ -112,4 +113,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))

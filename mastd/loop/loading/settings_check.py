@@ -12,6 +12,7 @@ import os
 import sys
 from pathlib import Path
 
+from mastd import program
 from mastd.errors import MastdError, SettingsError
 from mastd.settings.core.base import Settings
 from mastd.settings.core.loader import load
@@ -64,4 +65,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))

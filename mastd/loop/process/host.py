@@ -22,8 +22,9 @@ from mastd.loop.process.runner import Journal, Ports, Runner, Script
 from mastd.loop.process.status_publisher import StatusPublisher
 from mastd.loop.process.status_text import StatusReporter
 from mastd.loop.realtime.clock import PeriodicClock
-from mastd.loop.realtime.rights import Rights, acquire, one_processor, relax
+from mastd.loop.realtime.rights import NONE_OF_THEM, Rights, acquire, one_processor, relax
 from mastd.record.recorder import RecorderHandle
+from mastd.settings.daemon.daemon import RealtimeSettings
 from mastd.wire.common.blocks import DRIVER, REAL, REQUEST, SIMULATED, NewestValueBlock, status_layout
 from mastd.wire.common.rig_block import RigLink
 from mastd.wire.common.rig_status import RIG_STATUS
@@ -47,6 +48,11 @@ class Connection:
     mode: Mode
     request: PlantRequest
     allow_remote: bool = False
+
+    @property
+    def makes_time(self) -> bool:
+        """Whether time is that of a simulation alone: a plant of one's own, in lockstep."""
+        return self.mode == "lockstep" and self.address is None
 
 
 @dataclass(frozen=True)
@@ -127,8 +133,7 @@ def processor_affinity(connection: Connection) -> AbstractContextManager[None]:
 
     In lockstep over a socket both share one processor: they take turns, and never run at once.
     """
-    own = connection.mode == "lockstep" and connection.address is None and connection.link == "socket"
-    return one_processor() if own else nullcontext()
+    return one_processor() if connection.makes_time and connection.link == "socket" else nullcontext()
 
 
 def show_plant(blocks: Blocks, link: PlantLink) -> None:
@@ -142,12 +147,14 @@ def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> N
     stack.enter_context(LiveLine(blocks.status, len(installation.table.links)))
 
 
-def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack: ExitStack) -> Rights:
+def take_rights(
+    installation: Installation, connection: Connection, link: PlantLink, cycle: Cycle, stack: ExitStack
+) -> Rights:
     """Take the real-time rights until the stack is left; raise RealtimeRightsError where they are needed.
 
     What the plant is decides whether it takes the forces of a simulated vehicle.
     """
-    settings = installation.daemon.realtime
+    settings = wanted_rights(installation, connection)
     cycle.orders.meet_plant(link.hello.simulated)
     processors = os.sched_getaffinity(0)
     rights = acquire(settings)
@@ -160,6 +167,16 @@ def take_rights(installation: Installation, link: PlantLink, cycle: Cycle, stack
             "realtime.allow_without_rights"
         )
     return rights
+
+
+def wanted_rights(installation: Installation, connection: Connection) -> RealtimeSettings:
+    """Return the rights that the loop asks for.
+
+    A simulation that makes its own time asks for none: it never sleeps, and would stand in the way of a loop
+    that must keep time.
+    """
+    settings = installation.daemon.realtime
+    return settings.model_copy(update=NONE_OF_THEM) if connection.makes_time else settings
 
 
 def connect_rigs(cycle: Cycle, blocks: Blocks, connection: Connection) -> None:

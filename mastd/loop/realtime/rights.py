@@ -25,6 +25,9 @@ PR_GET_TIMERSLACK = 30
 HELPERS_NICE = -15
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
+NONE_OF_THEM = {"priority": None, "lock_memory": False, "timer_slack": None, "cpu": None}
+"""Of ``RealtimeSettings``: the loop asks for no right."""
+
 
 @dataclass(frozen=True)
 class Right:

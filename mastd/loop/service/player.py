@@ -24,7 +24,7 @@ from mastd.record.writer import RUN_FILE
 class PlayError(MastdError):
     """A play that somebody has stopped, or whose record cannot be used."""
 
-    exit_code = 1
+    exit_code = 5
 
 
 @dataclass

@@ -291,7 +291,7 @@ class Generation:
         )
         stack.callback(recorder.close)
         context.shutdown_record.helpers(gateway.process_id, recorder.process_id)
-        rights = host.take_rights(installation, link, cycle, stack)
+        rights = host.take_rights(installation, connection, link, cycle, stack)
         journal = ServiceJournal(recorder, cycle, context.directory.resolve(), profiles, rights)
         journal.event(rights_event(rights))
         if self._previous.last_ending:

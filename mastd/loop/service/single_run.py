@@ -87,7 +87,7 @@ def run(
         if live:
             host.live_line(blocks, plan, stack)
         try:
-            rights = host.take_rights(plan, link, cycle, stack)
+            rights = host.take_rights(plan, connection, link, cycle, stack)
         except RealtimeRightsError:
             if recorder is not None:
                 recorder.close()

@@ -8,6 +8,7 @@ does not hide them.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -65,9 +66,20 @@ def dotted(location: Sequence[str | int]) -> str:
 def beside(file: str, info: ValidationInfo) -> str:
     """Return the path of a file that settings name, from the directory of their own file.
 
-    Raises ValueError where there is none.
+    Raises ValueError where there is none, or none that can be reached.
     """
-    path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
-    if not path.is_file():
+    try:
+        path = Path((info.context or {}).get("directory", ".")) / Path(file).expanduser()
+    except RuntimeError:
+        home = file.partition("/")[0]
+        raise ValueError(f"{home} is nobody's home on this machine; give the path in full") from None
+    try:
+        found = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        found = False
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{path} cannot be reached: {reason}") from None
+    if not found:
         raise ValueError(f"there is no file {path}")
     return str(path)

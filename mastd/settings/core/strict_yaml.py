@@ -76,9 +76,9 @@ class _UnreadableError(Exception):
 
 def read_text(path: Path) -> str:
     """Return the text of a settings file; raise SettingsError if it is missing, too large or not UTF-8."""
-    if path.exists() and not path.is_file():
-        raise SettingsError([f"{path}: cannot be read: not a file"])
     try:
+        if path.exists() and not path.is_file():
+            raise SettingsError([f"{path}: cannot be read: not a file"])
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
     except OSError as error:

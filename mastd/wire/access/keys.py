@@ -54,7 +54,10 @@ def keys_directory() -> Path:
     if service:
         return Path(service.split(":")[0]) / "keys"
     base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "mastd" / "keys"
+    try:
+        return (Path(base) if base else Path.home() / ".config") / "mastd" / "keys"
+    except RuntimeError:
+        raise UsageError("keys: this user has no home directory; set XDG_CONFIG_HOME") from None
 
 
 def read_key(path: Path, secret: bool) -> tuple[bytes, bytes]:

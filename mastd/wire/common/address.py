@@ -22,6 +22,8 @@ DAEMON_LOCK = "daemon.lock"
 SERVICE_DIRECTORY = Path("/run/mastd")
 """Runtime directory of this machine's service; who may enter it is an operator."""
 MAX_PATH_LENGTH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
+_LONGEST_USUAL = len("mastd.telemetry")
+_LONGEST_PRIVATE = len("mastd-4194304-12345678/mastd.telemetry")  # the largest process id that Linux gives
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
 _PROCESS_ID = re.compile(r"[1-9][0-9]{0,8}")
@@ -67,13 +69,11 @@ def check_address(address: str, allow_remote: bool = False, what: str = "plant a
 def private_directory() -> Path:
     """Make and return a new directory that only this user can enter, for the sockets of one run.
 
-    It lies in the service's runtime directory, in the user's, or in the temporary directory, and is named by
-    the process id. Those that killed processes of this user have left there are removed.
+    It lies in the service's runtime directory, in the user's, or in the temporary one, and is named by the
+    process id. Those that killed processes of this user have left there are removed. Raises UsageError as
+    ``runtime_directory``.
     """
-    base = os.environ.get("RUNTIME_DIRECTORY") or os.environ.get("XDG_RUNTIME_DIR")
-    if base is not None and not os.access(base.split(":")[0], os.W_OK):
-        base = None
-    directory = Path(base.split(":")[0] if base else tempfile.gettempdir())
+    directory = _usable(_LONGEST_PRIVATE, own=False)
     _remove_left_behind(directory)
     return Path(tempfile.mkdtemp(prefix=f"mastd-{os.getpid()}-", dir=directory))
 
@@ -104,16 +104,57 @@ def _remove_left_behind(directory: Path) -> None:
 
 
 def runtime_directory() -> Path:
-    """Return the directory for sockets and locks: the service's, the user's, or a private temporary one."""
+    """Return the directory for sockets and locks: the service's, the user's, or a private temporary one.
+
+    Passed over is one that somebody else owns (after ``su``), that cannot be written to, or whose path leaves
+    no room for a socket's. Raises UsageError with the reasons where none is left.
+    """
+    return _usable(_LONGEST_USUAL, own=True)
+
+
+def _usable(longest: int, *, own: bool) -> Path:
+    """Return the first directory in which sockets of ``longest`` bytes may lie.
+
+    ``own``: a temporary one must be this user's alone, and is made.
+    """
+    reasons = []
     for variable in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
         value = os.environ.get(variable, "").split(":")[0]
-        if value and Path(value).is_dir():
-            return Path(value)
-    directory = Path(tempfile.gettempdir()) / f"mastd-{os.getuid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    if directory.stat().st_uid != os.getuid():
-        raise UsageError(f"{directory}: belongs to somebody else; set XDG_RUNTIME_DIR")
-    return directory
+        if value:
+            reason = _against(Path(value), longest)
+            if not reason:
+                return Path(value)
+            reasons.append(f"{variable}: {reason}")
+    for base in dict.fromkeys((tempfile.gettempdir(), "/tmp")):
+        directory = Path(base) / f"mastd-{os.getuid()}" if own else Path(base)
+        with contextlib.suppress(OSError):
+            if own:
+                directory.mkdir(mode=0o700, exist_ok=True)
+        link = own and directory.is_symlink()  # that somebody has laid in the way
+        reason = f"{directory} is a link" if link else _against(directory, longest, shared=not own)
+        if not reason:
+            return directory
+        reasons.append(reason)
+    raise UsageError(
+        f"no directory for sockets: {'; '.join(reasons)}. Set XDG_RUNTIME_DIR to a directory of your own "
+        "with a short path"
+    )
+
+
+def _against(directory: Path, longest: int, *, shared: bool = False) -> str:
+    """Return why sockets of ``longest`` bytes cannot lie in a directory, empty if they can."""
+    room = MAX_PATH_LENGTH - longest - 1
+    if len(os.fsencode(directory)) > room:
+        return f"{directory} is longer than {room} bytes"
+    try:
+        status = directory.stat()
+    except OSError as error:
+        return f"{directory}: {error.strerror}"
+    if not shared and status.st_uid != os.getuid():
+        return f"{directory} belongs to somebody else"
+    if not stat.S_ISDIR(status.st_mode) or not os.access(directory, os.W_OK | os.X_OK):
+        return f"{directory} cannot be written to"
+    return ""
 
 
 def operators_address() -> str:

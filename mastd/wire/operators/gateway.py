@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from mastd import program
 from mastd.errors import UsageError
 from mastd.wire.common.address import snapshots_address, sockets_umask, telemetry_address
 from mastd.wire.common.blocks import DRIVER, REQUEST, NewestValueBlock, status_layout
@@ -104,4 +105,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))

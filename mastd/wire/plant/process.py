@@ -15,8 +15,11 @@ from mastd.errors import ProtocolError
 from mastd.wire.common.address import private_directory
 from mastd.wire.plant.hello import LinkTerms
 from mastd.wire.plant.provider import PlantProvider, PlantRequest
-from mastd.wire.plant.socket_link import SocketLink, connect
+from mastd.wire.plant.socket_link import NoPlantError, SocketLink, connect
 
+_MAX_WAITS = 60
+_BUSY_SHARE = 0.02
+"""Share of a processor above which a plant that does not answer yet is at work; an idle one needs less."""
 _END_S = 3.0  # a plant ends within its period; the rest is for a loaded machine
 
 
@@ -46,6 +49,8 @@ class PlantProcess:
     ) -> SocketLink:
         """Open a session with the plant once it is up; raise ProtocolError if it ends before that.
 
+        As long as it works it is waited for, since it may compile its kernels, which takes minutes:
+        NoPlantError comes after a ``timeout_ns`` in which it hardly did, or after ``_MAX_WAITS`` of them.
         ``waiting`` as for ``mastd.wire.plant.socket_link.connect``.
         """
 
@@ -54,7 +59,15 @@ class PlantProcess:
             if waiting is not None:
                 waiting()
 
-        return connect(self.address, terms, timeout_ns, name, waiting=check)
+        worked_s = self._worked_s()
+        for _ in range(_MAX_WAITS):
+            try:
+                return connect(self.address, terms, timeout_ns, name, waiting=check)
+            except NoPlantError:
+                before_s, worked_s = worked_s, self._worked_s()
+                if worked_s - before_s < _BUSY_SHARE * timeout_ns * 1e-9:
+                    raise
+        raise NoPlantError(f"the plant process does not answer within {_MAX_WAITS * timeout_ns * 1e-9:g} s")
 
     def messages(self) -> str:
         """Return what the plant has written to its standard error so far (the last 4 kB)."""
@@ -85,6 +98,15 @@ class PlantProcess:
     ) -> None:
         self.stop()
         self._messages.close()
+
+    def _worked_s(self) -> float:
+        """Return the processor time that the plant has had so far, 0 once it has ended (proc(5), stat)."""
+        try:
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return 0.0
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def _check(self) -> None:
         code = self.process.poll()

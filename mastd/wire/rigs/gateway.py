@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from mastd import program
 from mastd.errors import UsageError
 from mastd.wire.common.address import sockets_umask
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
@@ -81,4 +82,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program.run(main))
