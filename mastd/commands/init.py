@@ -27,10 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
     target: Path = arguments.directory
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target}: exists and is not empty: give a new directory")
+    existed = target.exists()
     try:
         shutil.copytree(starter_directory(), target, dirs_exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
+        for half in target.iterdir() if existed else (target,):
+            shutil.rmtree(half) if half.is_dir() else half.unlink(missing_ok=True)
+        first = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
+        raise UsageError(f"{target}: cannot be written, nothing is left of it: {first}") from error
     print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ created; try")
     print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _EXIT_CODES = {"pass": 0, "fail": 1, "stopped": StoppedError.exit_code, "fault": 3}
 
+_WORSE = [0, StoppedError.exit_code, 1, 3]
+"""Exit codes of verdicts, the worst one last."""
+
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``report``."""
@@ -41,7 +44,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Report on every run named; return the exit code of the worst verdict."""
+    """Report on every run named; return the exit code of the worst verdict, 2 where --out was not written."""
     from mastd.report.write import require_ending
 
     if arguments.compare and len(arguments.runs) < 2:
@@ -60,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.json:
                 tell_result(text)
     if arguments.json:
-        tell_result(
-            json.dumps(documents[0] if len(documents) == 1 else documents, ensure_ascii=False, indent=2)
-        )
+        tell_result(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     elif arguments.compare:
         lines = [summary({**document, "page": None}) for document in documents]
-        tell_result("\n".join([*lines, f"page: {documents[0]['page']}"]))
-    return max(exit_code(document) for document in documents)
+        tell_result("\n".join([*lines, f"page: {documents[0]['page'] or documents[0]['no_page']}"]))
+    if arguments.out is not None and any(document.get("no_page") for document in documents):
+        return FormatError.exit_code
+    return max(map(exit_code, documents), key=_WORSE.index)
 
 
 def write_run_page(page: Page, path: Path, result: dict[str, object]) -> None:
@@ -89,14 +92,21 @@ def _report(path: Path, page: Path | None) -> tuple[dict[str, object], str]:
     history = fault_history(record)
     if history is None:
         result = make_result(record)
-        write_run_page(run_page(record, result), page or default_page(record.path), result)
+        try:
+            write_run_page(run_page(record, result), page or default_page(record.path), result)
+        except FormatError as error:  # the verdict is worth more than the page
+            _leave_out_page(result, error)
         return result, summary(result)
     result = make_fault_result(record, history)
     try:
         write_run_page(fault_page(record, result), page or path.with_suffix(".html"), result)
     except FormatError as error:  # the cause is worth more than the page
-        result["no_page"] = str(error)
+        _leave_out_page(result, error)
     return result, fault_summary(result)
+
+
+def _leave_out_page(result: dict[str, object], error: FormatError) -> None:
+    result["page"], result["no_page"] = None, str(error)
 
 
 def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]]:
@@ -117,7 +127,11 @@ def _compare(paths: Sequence[Path], page: Path | None) -> list[dict[str, object]
     whole = compare_page(runs)
     for document in documents:
         document["page"] = str(page)
-    write_run_page(whole, page, documents[0])
+    try:
+        write_run_page(whole, page, documents[0])
+    except FormatError as error:
+        for document in documents:
+            _leave_out_page(document, error)
     return documents
 
 

@@ -11,7 +11,7 @@ from mastd.commands.plant_options import add_plant_options, daemon_settings, rig
 from mastd.commands.progress import riding
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
 from mastd.commands.report import exit_code, summary, write_run_page
-from mastd.errors import UsageError
+from mastd.errors import FormatError
 from mastd.program import tell_result
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     report_recorder_loss(result, outcome)
     try:
         write_run_page(run_page(record, result), default_page(record_path), result)
-    except UsageError as error:  # a full disk must not hide how the run went
+    except FormatError as error:  # a full disk must not hide how the run went
         result["page"], result["no_page"] = None, str(error)
     if arguments.json:
         tell_result(json.dumps(result, allow_nan=False))

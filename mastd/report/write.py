@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from mastd.errors import UsageError
+from mastd.errors import FormatError, UsageError
+from mastd.formats.core.files import replacing_named
 from mastd.report.drawing.blocks import Page
 
 ENDINGS: Final = (".html", ".pdf", ".png", ".svg")
@@ -18,20 +19,21 @@ def require_ending(path: Path) -> None:
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write a page as HTML, PDF, PNG or SVG; its directory is made.
+    """Write a page as HTML, PDF, PNG or SVG, whole or not at all; its directory is made.
 
-    Raises UsageError if the ending is another one or the file cannot be written.
+    Raises UsageError if the ending is another one, FormatError if the file cannot be written.
     """
     require_ending(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written: {error.strerror}") from error
+    with replacing_named(path) as whole:
         if path.suffix.lower() == ".html":
             from mastd.report.drawing.html_page import html
 
-            path.write_text(html(page), encoding="utf-8")
+            whole.write_text(html(page), encoding="utf-8")
         else:
             from mastd.report.drawing.sheets import write_sheets
 
-            write_sheets(page, path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot write the page: {error.strerror or error}") from error
+            write_sheets(page, whole)

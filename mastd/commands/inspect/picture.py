@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from mastd.arrays import FloatArray, IntArray
 from mastd.commands.inspect.report import Inspected, clean
 from mastd.errors import UsageError
+from mastd.formats.core.files import replacing_named
 from mastd.formats.core.measurement import Channel, Series
 from mastd.formats.summary import density, envelope
 
@@ -44,13 +45,11 @@ def check_picture(path: Path) -> None:
 
 
 def write_picture(inspected: Inspected, path: Path) -> list[str]:
-    """Draw a measurement; return what is not shown, one line each. Raises UsageError."""
+    """Draw a measurement; return what is not shown, one line each. Raises FormatError."""
     road = next((series for series in inspected.measurement.series if len(_sections(series)) > 1), None)
     figure, notes = _series(inspected) if road is None else (_road(inspected, road), list[str]())
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    with replacing_named(path) as whole:
+        figure.savefig(whole)
     return [f"picture: {path}", *notes]
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,7 +123,10 @@ def replacing_named(path: Path) -> Iterator[Path]:
         _refuse_to_replace(path)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}-") as folder:
             temporary = Path(folder, f"part{path.suffix}")
-            yield temporary
+            try:
+                yield temporary
+            except zlib.error as error:  # a compressor that is closed after its file has refused
+                raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             os.replace(temporary, path)

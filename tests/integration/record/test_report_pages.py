@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -464,12 +467,52 @@ def test_what_cannot_be_compared_or_written_is_one_line(tmp_path: Path) -> None:
         (([path] * 7, "--compare"), "at most 6"),
         (([path] * 2, "--out", "x.html"), "one RUN"),
         ((path, "--out", "x.docx"), r"end in \.html"),
-        ((path, "--out", tmp_path / "a" / "run.mcap" / "x.html"), "cannot write the page"),
     ):
         flat = [word for part in words for word in (part if isinstance(part, list) else [part])]
         arguments = parse(*flat)
         with pytest.raises(UsageError, match=message):
             arguments.run(arguments)
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """Let no file grow beyond ``room`` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("ending", ["html", "pdf", "png", "svg"])
+def test_a_full_disk_hides_no_verdict_and_leaves_the_page_of_before(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(synthetic(2.0), tmp_path / "a")
+    page = tmp_path / f"page.{ending}"
+    page.write_text("good", encoding="utf-8")
+    arguments = parse(path, "--out", page)
+    with full_disk(3000):
+        assert arguments.run(arguments) == 2, "what was asked for is not there"
+    said = capsys.readouterr().out
+    assert ": STOPPED, ended in READY" in said
+    assert f"no page: {page}: cannot be written: File too large" in said
+    assert page.read_text(encoding="utf-8") == "good"
+    assert {file.name for file in tmp_path.iterdir()} == {"a", page.name}
+
+
+def test_a_page_that_nobody_asked_for_costs_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(synthetic(2.0), tmp_path / "a")
+    arguments = parse(path, "--json")
+    with full_disk(3000):
+        assert arguments.run(arguments) == 5, "the verdict's own"
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == "stopped"
+    assert document["page"] is None
+    assert document["no_page"].endswith("cannot be written: File too large")
 
 
 @pytest.mark.parametrize("ending", ["pdf", "png", "svg"])
