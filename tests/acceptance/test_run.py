@@ -122,7 +122,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     process.send_signal(number)
     process.send_signal(number)
     output, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, errors
+    assert process.returncode == 5, errors
     document = json.loads(output)
     assert document["verdict"] == "stopped"
     assert document["cause"] == "stopped by the operator"
@@ -150,7 +150,7 @@ def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, num
         timeout=PATIENCE,
         check=False,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 5, done.stderr
     assert done.stderr == "stopped before any motion\n"
     assert not (lab.directory / "runs").exists()
 

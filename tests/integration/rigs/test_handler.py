@@ -228,13 +228,13 @@ def test_a_rig_leaves_with_its_parent(desk: Desk) -> None:
     assert process.returncode == 0
 
 
-def test_values_that_are_not_finite_end_a_rig_with_a_line_and_exit_code_1(
+def test_values_that_are_not_finite_end_a_rig_with_a_line_and_exit_code_3(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(damper.Skyhook, "step", lambda *_: [math.nan])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        assert cli.main(["rig", "damper", "--name", "ecu", "--address", desk.address]) == 1
+        assert cli.main(["rig", "damper", "--name", "ecu", "--address", desk.address]) == 3
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

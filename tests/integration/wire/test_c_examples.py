@@ -749,7 +749,7 @@ def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
     finally:
         run.kill()
         run.communicate()
-    assert run.returncode == 1, errors
+    assert run.returncode == 5, errors
     assert json.loads(document)["verdict"] == "stopped"
     assert second.end()[0] == 0
     _, errors = nobody.process.communicate(timeout=PATIENCE)
