@@ -26,7 +26,7 @@ PACKAGES = ("mastd", "hil_sim")
 VARIABLE = "MASTD_CACHE"
 """Environment variable: where kernels are kept; ``os.devnull`` keeps none."""
 ADVICE = f"set {VARIABLE} to a directory that only you can write to"
-_MARK = b"mastd.kernel import"
+_MARK = b"from mastd." + b"kernel import"  # in two, or this file would be one that holds kernels
 _IMPORT = re.compile(rb"^from ((?:mastd|hil_sim)[\w.]*) import (.*)$", re.MULTILINE)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -108,7 +108,7 @@ def _close(directory: Path) -> str:
         for path in (directory, *directory.parents):
             if reason := _open_to_others(path):
                 return reason
-        if not os.access(directory, os.R_OK | os.X_OK):
+        if not os.access(directory, os.R_OK | os.X_OK, effective_ids=True):
             return f"{directory} cannot be read"
     except OSError as error:
         return f"{directory.parent}: {error.strerror}"

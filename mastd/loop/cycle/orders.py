@@ -49,6 +49,8 @@ class Orders:
         vehicles: Vehicles,
         slots: ProfileSlots | None,
     ) -> None:
+        self.simulated = False
+        """Whether the plant is a simulated one."""
         self.loaded: LoadedProfile | None = None
         self.profile_start: FloatArray | None = None
         """First pose of the loaded profile; None where it begins from any."""
@@ -122,6 +124,7 @@ class Orders:
 
     def meet_plant(self, simulated: bool) -> None:
         """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""
+        self.simulated = simulated
         self._vehicles.plant_feels = simulated
         if self.loaded is not None:
             self.take(self.loaded)

@@ -28,6 +28,9 @@ _EVENT_OF_ACTION = {
     Action.POWER_OFF: Event.FAULT_POWER_OFF,
 }
 _WAITING = frozenset({State.LOW, State.HIGH})
+_BUSY = frozenset({Code.SAMPLE_STALE, Code.SAMPLE_MISSING, Code.OVERRUN, Code.STALL})
+_BUSY |= {Code.LOOP_STUCK, Code.LATE_CYCLES, Code.CLOCK}
+"""What a busy machine does to time."""
 DRIVE_ANSWER_NS = 1_000_000_000
 """Time the drive has to show that it is fading or lowering."""
 AT_START = 1e-6
@@ -110,6 +113,12 @@ class Supervisor:
         if self._pending:
             self.reports += self._pending
             self._pending.clear()
+        if self.reports and self._orders.simulated and self.resting:
+            # Nobody waits for a simulation at rest: a busy machine is told, and no reason not to begin.
+            self.reports[:] = [
+                Report(*report[:2], Action.INDICATE) if report.code in _BUSY else report
+                for report in self.reports
+            ]
         stopping = self._faults(now_ns) if self.reports or self.latch.active else None
         if verb is not Verb.NONE:
             if stopping is None or verb in (Verb.STOP, Verb.ESTOP):

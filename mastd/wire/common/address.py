@@ -152,7 +152,7 @@ def _against(directory: Path, longest: int, *, shared: bool = False) -> str:
         return f"{directory}: {error.strerror}"
     if not shared and status.st_uid != os.getuid():
         return f"{directory} belongs to somebody else"
-    if not stat.S_ISDIR(status.st_mode) or not os.access(directory, os.W_OK | os.X_OK):
+    if not stat.S_ISDIR(status.st_mode) or not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
         return f"{directory} cannot be written to"
     return ""
 

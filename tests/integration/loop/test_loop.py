@@ -158,6 +158,27 @@ def test_too_many_missed_periods_stop_the_table(rig: Rig) -> None:
     assert rig.supervisor.state is State.READY, "supply on and raised: reset leads to READY, never to motion"
 
 
+@pytest.mark.parametrize("missed", [200, 3000])
+def test_a_busy_machine_keeps_no_simulation_from_beginning(rig: Rig, missed: int) -> None:
+    rig.cycle.orders.meet_plant(True)
+    rig.step()
+    rig.step(skipped=missed)
+    assert Code.OVERRUN in rig.codes(), "it is told"
+    assert rig.supervisor.state is State.OFF
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    rig.step(skipped=missed)
+    rig.until(State.FAULT)
+
+
+def test_a_busy_machine_is_a_fault_with_a_real_plant_at_rest_too(rig: Rig) -> None:
+    rig.cycle.orders.meet_plant(False)
+    rig.step()
+    rig.step(skipped=200)
+    assert rig.supervisor.state is State.FAULT
+
+
 def test_a_preset_that_asks_for_it_stops_after_a_stall(rig: Rig) -> None:
     daemon = rig.plan.daemon.model_copy(
         update={"overrun": rig.plan.daemon.overrun.model_copy(update={"after_stall": "stop"})}
