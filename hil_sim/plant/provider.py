@@ -12,7 +12,8 @@ from hil_sim import faults
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from mastd.errors import UsageError
-from mastd.settings.core.loader import load
+from mastd.settings.core.loader import load, load_text
+from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.provider import PlantRequest, RigidPayload
 
@@ -25,7 +26,8 @@ class SimulatedPlantProvider:
 
         A payload that the truth itself states is the true one, whatever the request says.
         """
-        table = load(request.table_path, TableSettings)
+        text = read_text(request.table_path) if request.table_text is None else request.table_text
+        table = load_text(text, str(request.table_path), TableSettings)
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
         if truth.payload is None and request.payload is not None:
             truth = truth.model_copy(update={"payload": _payload(request.payload)})

@@ -28,8 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.commands.cue_preview import cue_document, cue_text
     from mastd.loop.measurement.frame import channel_units
     from mastd.motion.preflight.preflight import check
-    from mastd.settings.core.loader import load
+    from mastd.settings.core.loader import load, load_text
     from mastd.settings.core.starter import find
+    from mastd.settings.core.strict_yaml import read_text
     from mastd.settings.profile.profile import ProfileSettings
     from mastd.settings.profile.rig_checks import rigs_problems
     from mastd.settings.rigs.rigs import RigsSettings
@@ -37,10 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     table = load(find("table", arguments.table), TableSettings)
     path = find("profile", arguments.profile)
-    profile = load(path, ProfileSettings, channels=channel_units(table))
+    text = read_text(path)
+    profile = load_text(text, str(path), ProfileSettings, channels=channel_units(table))
     rigs = load(find("rigs", arguments.rigs), RigsSettings) if arguments.rigs else None
     missing = rigs_problems(profile, rigs) if rigs is not None else []
-    cue = cue_document(profile, path)
+    cue = cue_document(profile, path, text)
     with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
     ok = result.ok and not missing and not (cue is not None and cue["failed"])

@@ -18,10 +18,11 @@ PERIOD: Final = 1e-3
 """s: of the loop as it is shipped; the cue hardly depends on it."""
 
 
-def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
+def cue_document(profile: ProfileSettings, path: Path, text: str) -> dict[str, Any] | None:
     """Return commanded and given cue of the first seconds of a drive, SI; None without a driver.
 
-    Raises SettingsError, with the places in the profile's file, for what cannot be driven.
+    Raises SettingsError, with the places in the profile's file, which holds ``text``, for what cannot be
+    driven.
     """
     from mastd.loop.payload.virtual_drive import VirtualDrive, play
     from mastd.vehicle.payload.checks import placed
@@ -29,7 +30,7 @@ def cue_document(profile: ProfileSettings, path: Path) -> dict[str, Any] | None:
     oils = profile.oils
     if oils is None:
         return None
-    with placed(path):
+    with placed(path, text):
         drive = VirtualDrive.of(oils, profile.seed, PERIOD)
     if isinstance(oils.driver, OperatorDriver):
         return None

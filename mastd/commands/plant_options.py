@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mastd.errors import UsageError
 
@@ -52,6 +52,22 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+ALWAYS: Final = frozenset({signal.SIGINT, signal.SIGTERM})
+UNTOUCHED: Final = frozenset(
+    {
+        *(signal.SIGKILL, signal.SIGSTOP),
+        # A process that has gone wrong in itself, or that a watchdog ends, must not go on.
+        *(signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS),
+        signal.SIGTRAP,
+        # They end nothing by themselves.
+        *(signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH),
+    }
+)
+"""Signals that keep their meaning while a table is controlled."""
+IGNORED: Final = frozenset({signal.SIGTTIN, signal.SIGTTOU})
+"""Somebody else has the terminal: no reason to suspend a loop, nor to stop it."""
+
+
 def daemon_settings(arguments: argparse.Namespace) -> Path:
     """Return the daemon's settings file that is meant."""
     from mastd.settings.core.starter import find
@@ -91,29 +107,51 @@ def connection(
             period_ns=installation.daemon.period_ns,
             seed=arguments.seed,
             faults=tuple(arguments.fault),
+            table_text=installation.texts["table"],
         ),
         arguments.allow_remote,
     )
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[StopRequest]:
-    """Turn Ctrl-C and SIGTERM into a wish to stop softly, as long as the context lasts."""
+def stop_on_signals(*, reload: bool = False) -> Iterator[StopRequest]:
+    """Turn every signal that would end or suspend this process into a wish to stop softly, as long as the
+    context lasts: a loop that is gone, or stands, leaves the table to the drive.
+
+    ``reload``: SIGHUP asks for new settings instead. What is ignored already (``nohup``) stays so, but for
+    Ctrl-C and SIGTERM.
+    """
     from mastd.loop.process.script import StopRequest
 
     stop = StopRequest()
 
     def ask(number: int, frame: FrameType | None) -> None:
-        stop.requested = True
+        if number in IGNORED:
+            return
+        if reload and number == signal.SIGHUP:
+            stop.reload = True
+            return
+        stop.requested, stop.by = True, stop.by or _signal_name(number)
         if stop.at_once:
             raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, ask)
+        for number in sorted(signal.valid_signals() - UNTOUCHED)
+        if number in ALWAYS or signal.getsignal(number) not in (signal.SIG_IGN, None)
+    }
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the real-time signals, which have numbers only
+        return f"signal {number}"
 
 
 def seed(text: str) -> int:

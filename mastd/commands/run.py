@@ -43,7 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     from mastd.loop.process.installation import Plan
-    from mastd.motion.preflight.preflight import check
     from mastd.record.result import make_result
     from mastd.report.pages.run import default_page, run_page
     from mastd.report.reading import read
@@ -58,7 +57,7 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
         rigs_settings(arguments),
     )
     with riding(shown=live) as progress:
-        verdict = check(plan.profile, plan.table, progress)
+        verdict = plan.check(progress)
     record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     record = read(record_path)
     result = make_result(record)

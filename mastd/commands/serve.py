@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -42,13 +43,16 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM or Ctrl-C; return 0, or 3 when a fault is latched at the end."""
+    """Serve until SIGTERM or Ctrl-C; return 0, or 3 when a fault is latched at the end.
+
+    SIGHUP reloads the settings, as `mastd ctl reload` does.
+    """
     from mastd.loop.realtime.systemd_notify import ServiceManager
 
     manager = ServiceManager.from_environment()
     if arguments.ended:
         return _ended(arguments)
-    with stop_on_signals() as stop:
+    with stop_on_signals(reload=True) as stop:
         try:
             fault = _serve(arguments, stop, manager)
         except KeyboardInterrupt:  # before anything was there that has to be ended in order
@@ -114,7 +118,8 @@ def _ended(arguments: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # who listened is gone; the table is not
+        print(text, file=sys.stderr, flush=True)
 
 
 def _payload(profile: str | None) -> RigidPayload | None:

@@ -238,7 +238,7 @@ class RecorderHandle:
         next run begins, a fault file until one could be written; frames dropped since the last call are once.
         On the way ``status`` is brought up to date.
         """
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             for _ in range(_READS_PER_CHECK):
                 data = self._control.recv(_MESSAGE_BYTES)
                 if not data:

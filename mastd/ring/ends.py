@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from mastd.arrays import FloatArray
+from mastd.ring.memory import shared_memory
 
 if TYPE_CHECKING:  # the recorder starts quicker without numpy
     pass
@@ -62,9 +63,8 @@ class RingProducer:
 
     def __init__(self, width: int, capacity: int, wait_s: float = 0.0) -> None:
         size = ring_bytes(width, capacity)
-        self.fd = os.memfd_create("mastd-ring", os.MFD_CLOEXEC)
+        self.fd = shared_memory("ring", size)
         try:
-            os.ftruncate(self.fd, size)
             # Populated at once: a page fault costs more than a push.
             self._memory = mmap.mmap(self.fd, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         except BaseException:

@@ -114,7 +114,16 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.evidence)])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        *(
+            pytest.param(number, marks=pytest.mark.evidence)
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGUSR1)
+        ),
+    ],
+)
 def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: signal.Signals) -> None:
     profile = lab.profile(SHORT.replace("duration: 2.5 s", "duration: 60 s"))
     process = lab.start("run", profile, "--table", lab.table, "--config", lab.config, "--json", "--sim")
@@ -125,7 +134,7 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     assert process.returncode == 5, errors
     document = json.loads(output)
     assert document["verdict"] == "stopped"
-    assert document["cause"] == "stopped by the operator"
+    assert document["cause"] == f"stopped by {number.name}"
     stopped = open_run(record)
     assert stopped.damage is None
     assert stopped.columns["pose.heave"][-1] < -0.045, "the table is down"

@@ -161,6 +161,32 @@ def test_a_day_at_the_table(service: Service) -> None:
     assert result["axes"]["heave"]["best_lag_nrmse"] < 0.2
 
 
+def test_every_load_is_of_the_table_in_force_and_begins_at_100_percent(shared_service: Service) -> None:
+    service, lab = shared_service, shared_service.lab
+    profile = lab.profile(PROFILE.format(seconds=2), "often.yaml")
+
+    def load() -> tuple[int, str]:
+        done = lab.run("ctl", "--as", "night shift", "load", profile)
+        return done.returncode, done.stdout + done.stderr
+
+    def level(share: float) -> None:
+        service.until(lambda now: now["level"]["now"] == now["level"]["target"] == share)
+
+    assert load()[0] == 0
+    for share in (0.3, service.status()["level"]["limit"]):
+        service.accepted("level", share=share)
+        level(share)
+        assert load()[0] == 0
+        level(1.0)
+    text = lab.table.read_text(encoding="utf-8")
+    lab.table.write_text(text.replace("12 m/s2", "30 m/s2"), encoding="utf-8")
+    code, said = load()
+    lab.table.write_text(text, encoding="utf-8")
+    assert code == 1
+    assert f"{lab.table}: differs from the settings in force: reload first" in said
+    assert load()[0] == 0
+
+
 def test_a_second_daemon_is_told_of_the_first_and_a_run_how_to_use_it(shared_service: Service) -> None:
     service, lab = shared_service, shared_service.lab
     service.state("OFF")

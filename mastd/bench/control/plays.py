@@ -25,6 +25,7 @@ from mastd.loop.measurement.frame import frame_channels
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.oils import DrivenVehicle
 from mastd.loop.payload.prepare import ready_profile
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.process.child_watch import ChildWatch
 from mastd.loop.process.host import Blocks
 from mastd.loop.process.installation import Installation
@@ -283,7 +284,7 @@ def play(
     """
     house = on or installation()
     period = house.daemon.period_ns * 1e-9
-    ready = ready_profile(profile, house.table, period, 1.0, identified=house.identified)
+    ready = ready_profile(ProfileInputs.read(profile, house.table), period, 1.0, identified=house.identified)
     asked = ready.timeline
     cycle = made(house)
     cycle.orders.meet_plant(simulated=True)

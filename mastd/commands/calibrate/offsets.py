@@ -98,14 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, RunOutcome]:
     """Check, play and record; return the record and how it ended."""
     from mastd.loop.process.installation import Plan
-    from mastd.motion.preflight.preflight import check
     from mastd.settings.core.starter import find
 
     live = prepare(arguments)
     plan = Plan.load(
         find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
     )
-    return recorded_play(arguments, plan, check(plan.profile, plan.table), stop, live=live)
+    return recorded_play(arguments, plan, plan.check(), stop, live=live)
 
 
 def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:
@@ -195,7 +194,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
     """
     from mastd.formats.core.files import replacing
     from mastd.settings.core.edit_text import Location, amended
-    from mastd.settings.core.loader import load, load_text
+    from mastd.settings.core.loader import load_text
     from mastd.settings.core.starter import starter_directory
     from mastd.settings.core.strict_yaml import read_text
     from mastd.settings.table.table import TableSettings
@@ -206,18 +205,19 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
             "copy with "
             "--table"
         )
-    if load(path, TableSettings) != table:
+    text = read_text(path)
+    if load_text(text, str(path), TableSettings) != table:
         raise UsageError(f"{path}: has changed since that run; repeat the run before writing")
     changes: dict[Location, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"
         for k, (actuator, offset) in enumerate(zip(table.links, offsets, strict=True))
         if offset != actuator.transducer.offset
     }
-    text = amended(read_text(path), str(path), changes)
-    load_text(text, str(path), TableSettings)
+    new = amended(text, str(path), changes)
+    load_text(new, str(path), TableSettings)
     try:
         shutil.copyfile(path, path.with_name(f"{path.name}.bak"))
     except OSError as error:
         raise UsageError(f"{path}.bak: cannot be written: {error.strerror}") from error
     with replacing(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(new.encode("utf-8"))

@@ -110,8 +110,8 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
 def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight]:
     """Return the plan with the payload that is meant, scaled down if it does not pass the check as it is."""
     from mastd.loop.payload.prepare import ready_profile
+    from mastd.loop.payload.profile_inputs import ProfileInputs
     from mastd.loop.process.installation import Plan
-    from mastd.motion.preflight.preflight import check
     from mastd.settings.core.starter import find
     from mastd.settings.table.payload import SIMULATED
 
@@ -130,8 +130,9 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
             f"{arguments.profile or plan.profile_path}: the payload is a simulated vehicle, which acts on"
             " the plant by forces only; identify needs a rigid payload or none"
         )
+    plan = replace(plan, inputs=ProfileInputs.read(profile, plan.table))
     with riding(shown=live) as progress:
-        verdict = check(profile, plan.table, progress)
+        verdict = plan.check(progress)
         if not verdict.ok and verdict.scale * SCALE_RESERVE >= MIN_SCALE:
             scale = verdict.scale * SCALE_RESERVE
             print(
@@ -139,9 +140,10 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
                 file=sys.stderr,
             )
             profile = profile.model_copy(update={"gain": profile.gain * scale})
-            verdict = check(profile, plan.table, progress)
-    ready = ready_profile(profile, plan.table, plan.daemon.period_ns * 1e-9, 1.0)
-    return replace(plan, profile=profile, ready=ready), verdict
+            plan = replace(plan, inputs=ProfileInputs.read(profile, plan.table))
+            verdict = plan.check(progress)
+    ready = ready_profile(plan.inputs, plan.daemon.period_ns * 1e-9, 1.0)
+    return replace(plan, ready=ready), verdict
 
 
 def _payload_of(name: str, plan: Plan) -> object:

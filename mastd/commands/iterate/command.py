@@ -120,7 +120,6 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     """Return an iteration that begins, in a directory of its own."""
     from mastd.control.iteration.driver import begin, task_of
     from mastd.loop.service.journal import slug
-    from mastd.motion.preflight.preflight import check
     from mastd.settings.core.starter import find
 
     if arguments.profile is None:
@@ -138,10 +137,10 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
     if target is not None:
         _report_length(arguments.target, len(target), task.knots)
-    verdict = check(plan.profile, plan.table)
+    verdict = plan.check()
     if not verdict.ok:
         raise UsageError(f"{path}: refused, the check failed:\n{verdict.text()}")
-    return begin(task, _origin(arguments, path)), task, matrix
+    return begin(task, _origin(arguments, plan)), task, matrix
 
 
 def _report_length(path: Path, target: int, knots: int) -> None:
@@ -171,27 +170,28 @@ def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMat
         setattr(arguments, name, origin.get(name))
     arguments.plays = origin["plays"] if asked is None else asked
     path = Path(origin["profile"])
-    if not path.is_file() or _sha256(path) != origin["profile_sha256"]:
-        raise UsageError(f"{path}: has changed since {directory} began: start a new iteration")
     plan = _plan(arguments, path)
+    if _sha256(plan) != origin["profile_sha256"]:
+        raise UsageError(f"{path}: has changed since {directory} began: start a new iteration")
     responses, _ = _responses(arguments, plan)
     target = read_series(directory / TARGET)
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
     return replace(history, ended=""), task, None
 
 
-def _origin(arguments: argparse.Namespace, path: Path) -> dict[str, Any]:
+def _origin(arguments: argparse.Namespace, plan: Plan) -> dict[str, Any]:
     """Return what an iteration must know again to go on."""
     kept = {name: getattr(arguments, name) for name in _REMEMBERED}
     for name in ("table", "config", "identified", "truth"):
         if kept[name] is not None and Path(kept[name]).is_file():
             kept[name] = str(Path(kept[name]).resolve())
     target = None if arguments.target is None else str(arguments.target.resolve())
-    return {**kept, "profile": str(path.resolve()), "profile_sha256": _sha256(path), "target": target}
+    profile = str(plan.profile_path.resolve())
+    return {**kept, "profile": profile, "profile_sha256": _sha256(plan), "target": target}
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _sha256(plan: Plan) -> str:
+    return hashlib.sha256(plan.profile_text.encode("utf-8")).hexdigest()
 
 
 def _candidates(stem: Path) -> list[Path]:

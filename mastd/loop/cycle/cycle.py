@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from mastd.control.reference.kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
+from mastd.errors import printable
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.loop.cycle.control import LoopControl
@@ -39,6 +40,17 @@ from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import Command, DriveMode, Sample, Stage
+
+
+def exception_text(error: Exception) -> str:
+    """Return what an exception is, and where it was raised, in one short line."""
+    (origin,) = traceback.extract_tb(error.__traceback__, limit=-1)
+    where = f"{os.path.basename(origin.filename)}:{origin.lineno}"
+    return f"{type(error).__name__} in {where}: {printable(str(error)[:MAX_CAUSE_LENGTH], keep='')}"
+
+
+MAX_CAUSE_LENGTH = 200
+"""Letters of an exception's own text."""
 
 
 class Cycle:
@@ -170,10 +182,8 @@ class Cycle:
 
         What else was to be done in this cycle may be broken too, so each part is tried for itself.
         """
-        origin = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__} in {os.path.basename(origin.filename)}:{origin.lineno}: {error}"
         self.supervisor.reports.clear()
-        self.supervisor.report(Code.LOOP_EXCEPTION, text)
+        self.supervisor.report(Code.LOOP_EXCEPTION, exception_text(error))
         with contextlib.suppress(Exception):
             self.supervisor.decide(Verb.NONE, now_ns)
         with contextlib.suppress(Exception):

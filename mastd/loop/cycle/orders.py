@@ -102,7 +102,7 @@ class Orders:
         return ""
 
     def take(self, loaded: LoadedProfile) -> None:
-        """Take over a checked profile; only while nothing moves.
+        """Take over a checked profile; only while nothing moves. The master gain goes back to 100 %.
 
         What stands on the table already goes on standing there if it is the same. Raises UsageError for a
         profile whose rigs are not the daemon's; nothing has changed then.
@@ -119,8 +119,7 @@ class Orders:
         felt = loaded.vehicle is not None and self._vehicles.plant_feels
         self._carrier.carry(self._bare if felt else loaded.model)
         self._vehicles.take(loaded.vehicle, loaded.driven)
-        if self._reference.gain_target > loaded.level_limit:
-            self._reference.set_gain(loaded.level_limit)
+        self._reference.set_gain(1.0)
 
     def meet_plant(self, simulated: bool) -> None:
         """Learn what the plant is: a simulated one feels a simulated vehicle, a real one carries its own."""

@@ -20,6 +20,7 @@ from mastd.index_table import Entry, index_table, size_of
 from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
 from mastd.loop.payload.pickling import MAX_BYTES, pack, unpack
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
+from mastd.ring.memory import shared_memory
 from mastd.safety.profile_limits import LIMIT_NUMBERS, MAX_CHECKS
 from mastd.settings.profile.profile import MAX_MOTION
 
@@ -66,8 +67,7 @@ class ProfileSlots:
         size = 8 * SLOT_NUMBERS * SLOTS
         self._owned = descriptor is None
         if descriptor is None:
-            descriptor = os.memfd_create("mastd-profiles", os.MFD_CLOEXEC)
-            os.ftruncate(descriptor, size)
+            descriptor = shared_memory("profiles", size)
         self.descriptor = descriptor
         memory = mmap.mmap(descriptor, size)
         self._numbers: FloatArray = np.frombuffer(memory, dtype=np.float64)

@@ -1,5 +1,8 @@
 """The loader: a process that checks and compiles one profile into a slot while the loop goes on.
 
+It proves the profile on the settings in force, as they stood when the daemon began; where their files have
+changed since, it refuses, so that nobody takes the one for the other.
+
 It reads one JSON line, ``{"profile": path or name, "slot": k}``, from standard input and prints one document,
 ``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it leaves the head that a
 record of the profile will have, as ``slot-k.json`` in the daemon's own directory.
@@ -12,23 +15,30 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from mastd import program
 from mastd.errors import MastdError, SettingsError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
 from mastd.loop.payload.prepare import channels_of, ready_profile
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.process import provenance
 from mastd.motion.preflight.preflight import check
-from mastd.settings.core.loader import load, load_text
+from mastd.settings.core.base import Settings
+from mastd.settings.core.loader import load_text
 from mastd.settings.core.starter import find
+from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.rig_checks import rigs_problems
 from mastd.settings.rigs.rigs import NO_RIGS, RigsSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.payload.checks import placed
+
+_PROVED_ON: Final = ("table", "identified", "rigs")
+"""Settings files of the daemon that decide whether and how a profile is played."""
+_S = TypeVar("_S", bound=Settings)
 
 
 def metadata_path(directory: Path, slot: int) -> Path:
@@ -41,71 +51,81 @@ def daemon_path(directory: Path) -> Path:
     return directory / "daemon.json"
 
 
-def command(table: Path, slots: ProfileSlots, directory: Path) -> list[str]:
+def command(slots: ProfileSlots, directory: Path) -> list[str]:
     """Return the command line of the loader; it needs the slots' file descriptor."""
     return [
         sys.executable,
         "-P",
         "-m",
         "mastd.loop.loading.loader",
-        *("--table", str(table), "--slots", str(slots.descriptor), "--directory", str(directory)),
+        *("--slots", str(slots.descriptor), "--directory", str(directory)),
     ]
 
 
-def load_profile(
-    profile: str, slot: int, table_path: Path, slots: ProfileSlots, directory: Path
-) -> dict[str, object]:
+def load_profile(profile: str, slot: int, slots: ProfileSlots, directory: Path) -> dict[str, object]:
     """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
     path = find("profile", profile)
-    table = load(table_path, TableSettings)
-    settings = load(path, ProfileSettings, channels=channel_units(table))
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
-    if problems := rigs_problems(settings, _rigs(daemon)):
+    _refuse_changed(daemon)
+    table = _in_force(daemon, "table", TableSettings)
+    assert table is not None, "a daemon has a table"
+    profile_text = read_text(path)
+    settings = load_text(profile_text, str(path), ProfileSettings, channels=channel_units(table))
+    if problems := rigs_problems(settings, _in_force(daemon, "rigs", RigsSettings) or NO_RIGS):
         raise SettingsError([f"{path}: {problem}" for problem in problems])
-    verdict = check(settings, table)
+    inputs = ProfileInputs.read(settings, table)
+    verdict = check(settings, table, motion=inputs.motion)
     if not verdict.ok:
         text = f"{path}: the check failed:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
-    with placed(path):
-        loaded = ready_profile(
-            settings, table, period, verdict.scale, slot=slot, identified=_identified(daemon)
-        )
+    identified = _in_force(daemon, "identified", IdentifiedSettings)
+    with placed(path, profile_text):
+        loaded = ready_profile(inputs, period, verdict.scale, slot=slot, identified=identified)
+    inputs.confirm()
     slots.write(slot, loaded)
     channels = channels_of(loaded.vehicle, loaded.driven)
-    head = provenance.join(daemon, provenance.of_profile(path, settings, loaded, channels))
+    head = provenance.join(daemon, provenance.of_profile(profile_text, inputs, loaded, channels))
     metadata_path(directory, slot).write_text(json.dumps(head), encoding="utf-8")
     text = f"{settings.name}: {loaded.duration:.1f} s, passes; "
     text += "driven" if loaded.is_driven else f"maximum span {verdict.scale:.1%}"
     return {"ok": True, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
 
 
-def _identified(daemon: dict[str, Any]) -> IdentifiedSettings | None:
-    """Return what the daemon has found out about its table, as it stood when the daemon began."""
-    text = daemon["settings_text"].get("identified")
-    return None if text is None else load_text(text, "identified", IdentifiedSettings)
+def _in_force(daemon: dict[str, Any], name: str, model: type[_S]) -> _S | None:
+    """Return settings as they stood when the daemon began, None where it has none of that name."""
+    text = daemon["settings_text"].get(name)
+    return None if text is None else load_text(text, daemon["settings_files"][name], model)
 
 
-def _rigs(daemon: dict[str, Any]) -> RigsSettings:
-    """Return the rigs that may join, as they stood when the daemon began."""
-    text = daemon["settings_text"].get("rigs")
-    return NO_RIGS if text is None else load_text(text, "rigs", RigsSettings)
+def _refuse_changed(daemon: dict[str, Any]) -> None:
+    """Raise SettingsError, a line each, for files that do not hold the settings in force any more."""
+    texts, files = daemon["settings_text"], daemon["settings_files"]
+    changed = [files[name] for name in _PROVED_ON if name in files and not _holds(files[name], texts[name])]
+    if changed:
+        advice = "reload first (`mastd ctl reload` in OFF), or restore the file"
+        raise SettingsError([f"{file}: differs from the settings in force: {advice}" for file in changed])
+
+
+def _holds(file: str, text: str) -> bool:
+    try:
+        return read_text(Path(file)) == text
+    except SettingsError:
+        return False
 
 
 def main() -> int:
     """Load one profile; return 0 when it is in its slot, 1 when it was refused."""
     os.nice(10)
     parser = argparse.ArgumentParser(prog="mastd.loop.loading.loader")
-    parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--directory", type=Path, required=True)
     arguments = parser.parse_args()
     job = json.loads(sys.stdin.readline())
     slot = int(job["slot"])
     try:
-        document = load_profile(
-            str(job["profile"]), slot, arguments.table, ProfileSlots(arguments.slots), arguments.directory
-        )
+        slots = ProfileSlots(arguments.slots)
+        document = load_profile(str(job["profile"]), slot, slots, arguments.directory)
     except (MastdError, OSError, ValueError) as error:
         document = {"ok": False, "text": str(error), "slot": slot, "name": "", "scale": 0.0}
     sys.stdout.write(json.dumps(document) + "\n")

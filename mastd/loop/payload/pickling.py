@@ -11,6 +11,11 @@ import pickle
 from typing import Final
 
 MAX_BYTES: Final = 16 * 1024 * 1024
+_OURS: Final = tuple(
+    f"mastd.{package}."
+    for package in ("control", "loop.payload", "motion", "roads", "settings", "signals", "vehicle")
+)
+"""Packages whose classes vehicles and streams are made of: reading a name imports its module."""
 _FOREIGN: Final = frozenset(
     {
         ("numpy", "dtype"),
@@ -37,14 +42,14 @@ def unpack(data: bytes | memoryview) -> object:
     """Return what ``pack`` was given; raise ValueError for bytes that are none of ours."""
     try:
         return _Reader(io.BytesIO(data)).load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # what a module does that is imported for it
         raise ValueError(f"not a pickle of mastd: {error}") from error
 
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> object:
         """Return a class of mastd's vehicles or of numpy's arrays; raise for all else."""
-        if (module, name) in _FOREIGN or (module.startswith("mastd.") and "." not in name):
+        if (module, name) in _FOREIGN or (module.startswith(_OURS) and "." not in name):
             found = super().find_class(module, name)
             if (module, name) in _FOREIGN or isinstance(found, type):
                 return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from mastd.loop.payload.external_vehicle import ExternalVehicle
 from mastd.loop.payload.hils import TableVehicle
 from mastd.loop.payload.loaded_profile import Driven, LoadedProfile, OnTable
 from mastd.loop.payload.oils import DrivenVehicle
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.payload.rig_motion import PoseDrive, SeatDrive
 from mastd.loop.payload.virtual_drive import VirtualDrive
-from mastd.motion.profile.compiler import program
 from mastd.motion.profile.timeline import at_rest
 from mastd.record.channels import Channel
 from mastd.safety.profile_limits import tabulate
@@ -40,23 +39,22 @@ WIDEST_BANDWIDTH = 0.05
 """Bandwidth of a stream of poses in units of the rate: 50 Hz at 1 kHz."""
 
 
-def table_vehicle(profile: ProfileSettings, table: TableSettings, period: float) -> OnTable | None:
+def table_vehicle(inputs: ProfileInputs, period: float) -> OnTable | None:
     """Return the vehicle that a profile has on the table, settled, None for none.
 
     One that a rig simulates stands there as a rigid body until the rig is bound.
 
     Raises as ``mastd.vehicle.payload.load.vehicle_on_table`` does, UsageError for a seat that there is not.
     """
-    payload = profile.payload
+    payload, table = inputs.profile.payload, inputs.table
     if isinstance(payload, ExternalPayload):
         return ExternalVehicle(payload, table.gravity, period, _key(as_json(payload)))
     if not isinstance(payload, VehiclePayload):
         return None
     _refuse_slow(period)
     vehicle = vehicle_on_table(payload, table, period)
-    return TableVehicle(
-        vehicle, seat_of(vehicle.model, payload.seat), period, _key(as_json(payload), Path(payload.vehicle))
-    )
+    key = _key(as_json(payload), inputs.payload_digests)
+    return TableVehicle(vehicle, seat_of(vehicle.model, payload.seat), period, key)
 
 
 def driven_vehicle(profile: ProfileSettings, period: float) -> Driven | None:
@@ -128,15 +126,13 @@ def _refuse_slow(period: float) -> None:
         )
 
 
-def _key(payload: object, file: Path | None = None) -> int:
-    """Return a number that tells a payload's settings and file from others, above 0."""
-    text = f"{payload}{'' if file is None else file.read_text(encoding='utf-8')}"
-    return 1 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:_KEY_BYTES], "little")
+def _key(payload: object, files: str = "") -> int:
+    """Return a number that tells a payload's settings and the digests of its files from others, above 0."""
+    return 1 + int.from_bytes(hashlib.sha256(f"{payload}{files}".encode()).digest()[:_KEY_BYTES], "little")
 
 
 def ready_profile(
-    profile: ProfileSettings,
-    table: TableSettings,
+    inputs: ProfileInputs,
     period: float,
     level_limit: float,
     *,
@@ -149,9 +145,9 @@ def ready_profile(
     Raises SettingsError, FormatError, KinematicsError for a motion that cannot be made, and what the vehicles
     raise.
     """
-    vehicle = table_vehicle(profile, table, period)
+    profile, table, motion = inputs.profile, inputs.table, inputs.motion
+    vehicle = table_vehicle(inputs, period)
     driven = driven_vehicle(profile, period)
-    motion = program(profile, table) if driven is None else None
     timeline = at_rest() if motion is None else motion.timeline()
     sines = NOTHING
     if motion is not None:

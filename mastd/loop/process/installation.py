@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,10 +16,14 @@ from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units, frame_layout
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.prepare import channels_of, ready_profile
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.rigs.rigs import rig_channels
+from mastd.motion.preflight.preflight import Tell, check
+from mastd.motion.preflight.verdict import Preflight
 from mastd.motion.profile.timeline import Timeline
 from mastd.record.channels import Channel
-from mastd.settings.core.loader import load
+from mastd.settings.core.loader import load_text
+from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.rig_checks import rigs_problems
@@ -42,6 +47,8 @@ class Installation:
     daemon_path: Path
     table: TableSettings
     daemon: DaemonSettings
+    texts: Mapping[str, str]
+    """Of the settings' files, from which all below was made."""
     geometry: Geometry
     observer: Observer
     identified_path: Path | None
@@ -63,8 +70,9 @@ class Installation:
 
         ``identified_path`` and ``rigs_path`` take the place of what the daemon's settings name.
         """
-        table = load(table_path, TableSettings)
-        daemon = load(daemon_path, DaemonSettings)
+        texts = {"table": read_text(table_path), "daemon": read_text(daemon_path)}
+        table = load_text(texts["table"], str(table_path), TableSettings)
+        daemon = load_text(texts["daemon"], str(daemon_path), DaemonSettings)
         geometry = Geometry.from_settings(table)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)
@@ -75,16 +83,21 @@ class Installation:
             raise SettingsError([f"{daemon_path}: control.acceleration.gain: {what}"])
         identified = None
         if identified_path is not None:
-            identified = load(identified_path, IdentifiedSettings)
+            texts["identified"] = read_text(identified_path)
+            identified = load_text(texts["identified"], str(identified_path), IdentifiedSettings)
             actuator_rows(table, identified)
         if rigs_path is None and daemon.rigs is not None:
             rigs_path = Path(daemon.rigs)
-        rigs = NO_RIGS if rigs_path is None else load(rigs_path, RigsSettings)
+        rigs = NO_RIGS
+        if rigs_path is not None:
+            texts["rigs"] = read_text(rigs_path)
+            rigs = load_text(texts["rigs"], str(rigs_path), RigsSettings)
         return cls(
             table_path,
             daemon_path,
             table,
             daemon,
+            texts,
             geometry,
             Observer(geometry),
             identified_path,
@@ -92,6 +105,17 @@ class Installation:
             rigs_path,
             rigs,
         )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The settings' files, under the names of ``texts``."""
+        paths = {
+            "table": self.table_path,
+            "daemon": self.daemon_path,
+            "identified": self.identified_path,
+            "rigs": self.rigs_path,
+        }
+        return {name: path for name, path in paths.items() if path is not None}
 
     def terms(self, mode: Mode) -> LinkTerms:
         """Return what both ends of the plant link must agree on."""
@@ -134,7 +158,8 @@ class Plan(Installation):
     """An installation and the one profile that ``mastd run`` plays on it."""
 
     profile_path: Path
-    profile: ProfileSettings
+    profile_text: str
+    inputs: ProfileInputs
     ready: LoadedProfile
     """As the loop takes it over, checked up to its own motion."""
 
@@ -150,20 +175,33 @@ class Plan(Installation):
         """Load, check and compile; raise SettingsError, FormatError or KinematicsError with every problem."""
         installation = Installation.read(table_path, daemon_path, identified_path, rigs_path)
         table = installation.table
-        profile = load(profile_path, ProfileSettings, channels=channel_units(table))
+        text = read_text(profile_path)
+        profile = load_text(text, str(profile_path), ProfileSettings, channels=channel_units(table))
         problems = rigs_problems(profile, installation.rigs)
         if problems:
             raise SettingsError([f"{profile_path}: {problem}" for problem in problems])
-        with placed(profile_path):
-            ready = ready_profile(
-                profile, table, installation.daemon.period_ns * 1e-9, 1.0, identified=installation.identified
-            )
+        inputs = ProfileInputs.read(profile, table)
+        period = installation.daemon.period_ns * 1e-9
+        with placed(profile_path, text):
+            ready = ready_profile(inputs, period, 1.0, identified=installation.identified)
+        inputs.confirm()
         return cls(
-            **vars(installation),
-            profile_path=profile_path,
-            profile=profile,
-            ready=ready,
+            **vars(installation), profile_path=profile_path, profile_text=text, inputs=inputs, ready=ready
         )
+
+    @property
+    def profile(self) -> ProfileSettings:
+        """Settings of the profile."""
+        return self.inputs.profile
+
+    def check(self, tell: Tell | None = None) -> Preflight:
+        """Return the proof of the very motion that is played (``mastd.motion.preflight.preflight.check``).
+
+        Raises FormatError for a file of the profile that has changed since it was read.
+        """
+        verdict = check(self.profile, self.table, tell, self.inputs.motion)
+        self.inputs.confirm()
+        return verdict
 
     def loaded(self, level_limit: float = 1.0) -> LoadedProfile:
         """Return the profile as the loop takes it over, checked up to ``level_limit`` times its motion."""

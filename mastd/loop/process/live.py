@@ -74,7 +74,7 @@ class LiveLine:
 
 def main(descriptor: int, actuators: int, parent: int) -> None:
     """Print the line until the run has ended or the loop's process is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
     from rich.console import Console
     from rich.live import Live

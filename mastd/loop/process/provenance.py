@@ -5,26 +5,23 @@ The daemon's part is known when it starts, the profile's part when that is loade
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mastd.errors import FormatError
 from mastd.record.channels import Channel
 from mastd.record.run_files import MORE_CHANNELS
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.settings.core.export import as_json, digest
-from mastd.settings.profile.profile import ProfileSettings
 from mastd.wire.plant.hello import PlantHello
 
 if TYPE_CHECKING:
     from mastd.loop.payload.loaded_profile import LoadedProfile
+    from mastd.loop.payload.profile_inputs import ProfileInputs
     from mastd.loop.process.host import Connection
     from mastd.loop.process.installation import Installation
 
@@ -41,12 +38,8 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
     table = installation.table
     return {
         "versions": versions(),
-        "settings_text": {
-            "table": installation.table_path.read_text(encoding="utf-8"),
-            "daemon": installation.daemon_path.read_text(encoding="utf-8"),
-            **_optional("identified", installation.identified_path),
-            **_optional("rigs", installation.rigs_path),
-        },
+        "settings_text": dict(installation.texts),
+        "settings_files": {name: str(path.resolve()) for name, path in installation.files.items()},
         "table": as_json(table),
         "daemon": as_json(installation.daemon),
         "seeds": {"plant": connection.request.seed if connection.address is None else None},
@@ -73,35 +66,24 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
     }
 
 
-def _optional(name: str, path: Path | None) -> dict[str, str]:
-    return {} if path is None else {name: path.read_text(encoding="utf-8")}
-
-
 def of_profile(
-    path: Path, profile: ProfileSettings, loaded: LoadedProfile, channels: Sequence[Channel] = ()
+    text: str, inputs: ProfileInputs, loaded: LoadedProfile, channels: Sequence[Channel] = ()
 ) -> dict[str, Any]:
-    """Return the profile's part as plain data; ``channels``: of what is simulated.
+    """Return the profile's part as plain data; ``text`` of its file, ``channels``: of what is simulated.
 
-    Of each file that the profile names the path and the SHA-256 of its bytes are kept.
+    Of each file that profile and vehicle name the path and the SHA-256 of its bytes are kept.
     """
+    profile = inputs.profile
     return {
         MORE_CHANNELS: [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "name": profile.name,
         "duration": loaded.duration,
         "band": loaded.band,
-        "input_files_sha256": {name: _sha256(Path(name)) for name in profile.input_files()},
-        "settings_text": {"profile": path.read_text(encoding="utf-8")},
+        "input_files_sha256": dict(inputs.digests),
+        "settings_text": {"profile": text},
         "profile": as_json(profile),
         "seeds": {"profile": profile.seed},
     }
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def join(daemon: dict[str, Any], profile: dict[str, Any]) -> dict[str, object]:

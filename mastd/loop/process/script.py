@@ -20,6 +20,10 @@ class StopRequest:
     """Somebody's wish to stop softly (Ctrl-C, SIGTERM); setting it again changes nothing."""
 
     requested: bool = False
+    by: str = ""
+    """The signal that asked first."""
+    reload: bool = False
+    """A signal has asked a service for new settings."""
     at_once: bool = False
     """Nothing has begun that must be ended in order: a wish to stop interrupts what is being done."""
 
@@ -72,6 +76,11 @@ class RunScript:
     def stop_requested(self) -> bool:
         """Somebody wants the run to stop."""
         return self._stop.requested
+
+    @property
+    def stopped_by(self) -> str:
+        """The signal that asked for it; empty where an operator did."""
+        return self._stop.by
 
     def heard(self, verb: Verb) -> None:
         """Learn what an operator was granted: who stops or lowers the table does not want it to go on."""

@@ -10,6 +10,7 @@ from mastd.control.reference.stream import add_knot, begin_stream, read_stream, 
 from mastd.kinematics.inverse import actuator_lengths
 from mastd.loop.payload.loaded_profile import Driven, OnTable
 from mastd.loop.payload.prepare import driven_vehicle, table_vehicle
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.process.installation import Installation
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
@@ -57,7 +58,8 @@ def compile_any_vehicle(installation: Installation) -> None:
         cueing=WashoutSettings(kind="washout"),
     )
     driven = ProfileSettings(name=ANY_VEHICLE, mode="oils", oils=oils)
-    compile_vehicles(table_vehicle(carried, installation.table, period), driven_vehicle(driven, period))
+    inputs = ProfileInputs.read(carried, installation.table)
+    compile_vehicles(table_vehicle(inputs, period), driven_vehicle(driven, period))
     box = TranslationBox(travel=0.01, velocity=0.1, acceleration=1.0, jerk=100.0)
     stream = PoseStream(kind="pose", rig="any", duration=1.0, bandwidth=1.0, heave=box)
     streamed = ProfileSettings(name="any", mode="stream", stream=stream)

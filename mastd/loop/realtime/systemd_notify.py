@@ -56,7 +56,8 @@ class ServiceManager:
         if text != self._status:
             self._status = text
             line = " ".join(text.split())
-            self._waiting["STATUS"] = line.encode()[:MAX_STATUS_LENGTH].decode(errors="ignore")
+            data = line.encode(errors="replace")[:MAX_STATUS_LENGTH]
+            self._waiting["STATUS"] = data.decode(errors="ignore")
 
     def busy(self, text: str, patience_s: float = PATIENCE_S) -> None:
         """Show what is being prepared and extend the time-outs until the next word."""

@@ -15,6 +15,7 @@ from mastd.loop.process.host import Connection
 from mastd.loop.process.installation import Plan
 from mastd.loop.process.script import StopRequest
 from mastd.loop.service.single_run import RunOutcome, run
+from mastd.motion.preflight.preflight import exceeded
 from mastd.motion.profile.timeline import KNOT_SPACING
 from mastd.record.play_columns import play_columns
 from mastd.record.reader import open_run
@@ -48,6 +49,7 @@ class Player:
         if profile.path is None:
             raise UsageError(f"{profile.settings.name}: has no file to run")
         plan = self.plan(profile.path)
+        _refuse_unproved(plan)
         record = self._record(number)
         if self.stop.requested:
             raise PlayError("stopped before the next run")
@@ -86,3 +88,16 @@ def _refuse_unfinished(profile: Path, outcome: RunOutcome) -> None:
         raise PlayError(f"{profile}: stopped in {outcome.state.name} before the end of the profile")
     if outcome.recorded is not None and outcome.recorded.error is not None:
         raise PlayError(f"{profile}: the record was lost: {outcome.recorded.error}")
+
+
+def _refuse_unproved(plan: Plan) -> None:
+    """What was proved was in memory, what is played comes from files, which others may have changed."""
+    motion = plan.inputs.motion
+    limits = () if motion is None else exceeded(motion.largest, plan.table, plan.profile.payload)
+    if limits:
+        worst = limits[0]
+        raise PlayError(
+            f"{plan.profile_path}: its drive has changed since it passed the check, {worst.name} is now"
+            f" {worst.worst:g} {worst.unit} of {worst.limit:g}; repeat the iteration"
+        )
+    plan.inputs.confirm()

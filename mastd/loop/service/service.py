@@ -75,9 +75,14 @@ class ServiceScript:
 
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
+        supervisor = self._supervisor
+        if self._stop.reload:  # once: where it is refused the log says so
+            self._stop.reload = False
+            if supervisor.state is State.OFF and supervisor.drive_idle:
+                self.heard(Verb.RELOAD)
+            return Verb.RELOAD
         if not self._stop.requested:
             return Verb.NONE
-        supervisor = self._supervisor
         match supervisor.state:
             case State.OFF:
                 self.finished = True
@@ -212,7 +217,6 @@ class Generation:
 
     def _open_gateway(self, about: Mapping[str, Any], ring: RingProducer, stack: ExitStack) -> GatewayHandle:
         installation, operators = self._installation, self._context.operators
-        table = installation.table_path
         return operators.open(
             installation,
             self._blocks,
@@ -220,9 +224,13 @@ class Generation:
             about,
             ring.location,
             Loading(
-                tuple(loader.command(table, self._slots, operators.directory)),
+                tuple(loader.command(self._slots, operators.directory)),
                 (self._slots.descriptor,),
-                tuple(settings_check.command(table, installation.daemon_path, self._context.rigs)),
+                tuple(
+                    settings_check.command(
+                        installation.table_path, installation.daemon_path, self._context.rigs
+                    )
+                ),
             ),
             self._previous,
         )

@@ -5,6 +5,7 @@ Whatever happens, the recorder closes its file and the simulated plant ends.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -66,6 +67,7 @@ def run(
         compile_kernels(plan)
         compile_vehicles(plan.ready.vehicle, plan.ready.driven)
         link = host.open_link(plan, connection, stack)
+        stack.callback(link.close)
         blocks = Blocks.of(plan)
         recorder = None
         recorded = (*cycle.frame.channels, *plan.vehicle_channels)
@@ -73,7 +75,7 @@ def run(
             channels = ChannelSet(recorded, plan.daemon.period_ns)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
-                provenance.of_profile(plan.profile_path, plan.profile, plan.ready, plan.vehicle_channels),
+                provenance.of_profile(plan.profile_text, plan.inputs, plan.ready, plan.vehicle_channels),
             )
             lockstep = connection.mode == "lockstep"
             recorder = RecorderHandle.start(record_path, metadata, channels, lockstep)
@@ -119,9 +121,10 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
             )
         if not told:
             names_due = ", ".join(absent)
-            sys.stderr.write(
-                f"waiting for rig {names_due} to join, for {RIGS_S:g} s at most; Ctrl-C cancels\n"
-            )
+            with contextlib.suppress(OSError):
+                sys.stderr.write(
+                    f"waiting for rig {names_due} to join, for {RIGS_S:g} s at most; Ctrl-C cancels\n"
+                )
             told = True
         time.sleep(0.02)
 
@@ -157,4 +160,4 @@ def _why(script: RunScript) -> str | None:
     """Return why a run without a fault did not play its profile to the end."""
     if script.completed:
         return None
-    return script.refusal or "stopped by the operator"
+    return script.refusal or f"stopped by {script.stopped_by or 'the operator'}"

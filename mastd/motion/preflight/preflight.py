@@ -44,10 +44,16 @@ _NEAR: Final = 1.1
 _LIGHT_DAMPING: Final = 0.1
 
 
-def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = None) -> Preflight:
+def check(
+    profile: ProfileSettings,
+    table: TableSettings,
+    tell: Tell | None = None,
+    motion: Program | None = None,
+) -> Preflight:
     """Return the proof for a profile on a table, see ``examine``; raise SettingsError if its motion cannot be
     made.
 
+    ``motion`` of its segments, where it was compiled to be played; None compiles it.
     A sine that is corrected while it plays is examined as large as that may make it. A motion that its driver
     or a rig makes is proved by the boxes of its axes, see ``envelope.prove``.
     """
@@ -60,7 +66,8 @@ def check(profile: ProfileSettings, table: TableSettings, tell: Tell | None = No
         return _of_envelope(stream, (0.0, 0.0, 0.0), stream.duration, table, payload)
     if stream is not None:
         return _of_envelope(stream.cueing, stream.cabin_seat, stream.duration, table, payload)
-    return examine(program(profile, table, corrected=True), table, payload, tell)
+    motion = program(profile, table) if motion is None else motion
+    return examine(motion.largest, table, payload, tell)
 
 
 def _of_envelope(

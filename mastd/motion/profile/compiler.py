@@ -8,7 +8,7 @@ same.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,10 +43,14 @@ from mastd.settings.table.table import TableSettings
 
 @dataclass(frozen=True)
 class Block:
-    """One segment's motion: poses (knots, 6) of the commanded point relative to neutral, and its repeats."""
+    """One segment's motion: poses (knots, 6) of the commanded point relative to neutral, and its repeats.
+
+    ``growth``: by how much the control may enlarge its distance from the first pose, as a ratio.
+    """
 
     samples: FloatArray
     repeats: int
+    growth: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ class Program:
     notes: FileNotes
     band: tuple[float, float] | None
 
+    @property
+    def largest(self) -> Program:
+        """The motion as large as the control may make it where it corrects amplitude, phase and harmonics."""
+        return replace(self, blocks=tuple(map(_grown, self.blocks)))
+
     def timeline(self, factor: float = 1.0) -> Timeline:
         """Return the spline of the pose of C at ``factor`` times the profile's own gain."""
         gain = self.gain * factor
@@ -78,11 +87,8 @@ def compile_profile(profile: ProfileSettings, table: TableSettings) -> Timeline:
     return program(profile, table).timeline()
 
 
-def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool = False) -> Program:
-    """Return the commanded point's motion of a profile; raise SettingsError as above.
-
-    ``corrected``: as large as the control may make it where it corrects amplitude, phase and harmonics.
-    """
+def program(profile: ProfileSettings, table: TableSettings) -> Program:
+    """Return the commanded point's motion of a profile; raise SettingsError as above."""
     position = np.zeros(6)
     blocks: list[Block] = []
     notes = FileNotes()
@@ -92,9 +98,8 @@ def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool =
     for index, segment in enumerate(profile.segments):
         try:
             block, made = _block(profile, index, segment, position, point)
-            if corrected and isinstance(segment, Sine) and segment.correction is not None:
-                size = 1.0 + segment.correction.bound
-                block = Block(position + size * (block.samples - position), block.repeats)
+            if isinstance(segment, Sine) and segment.correction is not None:
+                block = replace(block, growth=segment.correction.bound)
         except (ValueError, FormatError) as error:
             lines = str(error).splitlines()
             problems.extend(f"{profile.name}: segments[{index}]: {line}" for line in lines)
@@ -112,6 +117,13 @@ def program(profile: ProfileSettings, table: TableSettings, *, corrected: bool =
         raise SettingsError(problems)
     band = profile.band(notes.length_scales)
     return Program(tuple(blocks), profile.repeats, point, profile.gain, notes, band)
+
+
+def _grown(block: Block) -> Block:
+    if block.growth == 0.0:
+        return block
+    start = block.samples[0]
+    return Block(start + (1.0 + block.growth) * (block.samples - start), block.repeats)
 
 
 def pose_of_centre(samples: FloatArray, point: FloatArray) -> FloatArray:

@@ -10,7 +10,6 @@ from pathlib import Path
 from mastd.errors import SettingsError
 from mastd.settings.core.base import Problem, dotted
 from mastd.settings.core.loader import refusal
-from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.profile.oils import (
     Cruise,
     EmergencyStop,
@@ -35,13 +34,13 @@ class DriveError(SettingsError):
 
 
 @contextmanager
-def placed(path: Path) -> Iterator[None]:
-    """Turn a DriveError into the error that tells the places in the profile's file."""
+def placed(path: Path, text: str) -> Iterator[None]:
+    """Turn a DriveError into the error that tells the places in the profile's file, which holds ``text``."""
     try:
         yield
     except DriveError as error:
         problems = [(("oils", *location), what) for location, what in error.places]
-        raise refusal(read_text(path), str(path), problems) from error
+        raise refusal(text, str(path), problems) from error
 
 
 def refuse_kerb(oils: OilsSettings, model: Model) -> None:

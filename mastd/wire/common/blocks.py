@@ -19,6 +19,7 @@ import os
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.ring.memory import shared_memory
 from mastd.wire.common.layout import Field, Layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 
@@ -126,8 +127,7 @@ class NewestValueBlock:
         size = 8 * (layout.size + 2)
         self._owned = descriptor is None
         if descriptor is None:
-            descriptor = os.memfd_create(f"mastd-{layout.name}", os.MFD_CLOEXEC)
-            os.ftruncate(descriptor, size)
+            descriptor = shared_memory(layout.name, size)
         self.descriptor = descriptor
         self._memory = mmap.mmap(descriptor, size)
         self._before = np.frombuffer(self._memory, dtype=np.int64, count=1)
@@ -136,6 +136,8 @@ class NewestValueBlock:
         self._versions = memoryview(self._memory).cast("q")
         self._numbers = memoryview(self._memory).cast("d")
         self._seen = 0
+        self._torn = -1
+        """Version whose writer was met in the middle; one that was killed there is waited for only once."""
         self.values: FloatArray = np.zeros(layout.size)
         """The writer fills this before ``publish``; the reader finds the newest value here after ``read``."""
 
@@ -156,7 +158,8 @@ class NewestValueBlock:
         """Put a text into a field, cut to its size."""
         part = self.layout.slices[name]
         size = 8 * (part.stop - part.start)
-        self.values.data.cast("B")[8 * part.start : 8 * part.stop] = text.encode()[:size].ljust(size, b"\0")
+        data = text.encode(errors="replace")[:size].ljust(size, b"\0")
+        self.values.data.cast("B")[8 * part.start : 8 * part.stop] = data
 
     def publish(self) -> None:
         """Show ``values`` to the readers."""
@@ -175,12 +178,14 @@ class NewestValueBlock:
 
     def read(self) -> bool:
         """Take the newest whole value; return False and keep the last one if the writer never paused."""
-        for _ in range(READ_ATTEMPTS):
+        attempts = 1 if self._versions[0] == self._torn else READ_ATTEMPTS
+        for _ in range(attempts):
             version = self._after[0]
             self.values[:] = self._shared
             if self._before[0] == version:
                 self._seen = int(version)
                 return True
+        self._torn = self._versions[0]
         return False
 
     def close(self) -> None:

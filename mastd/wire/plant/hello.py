@@ -13,13 +13,16 @@ from typing import Literal, TypeVar, get_args
 
 import msgpack
 
-from mastd.errors import ProtocolError
+from mastd.errors import ProtocolError, printable
 from mastd.wire.common.layout import Layout, command_layout, sample_layout
 from mastd.wire.plant.messages import PROTOCOL_VERSION, decode
 
 Mode = Literal["lockstep", "free-run"]
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_TEXT_LENGTH = 200
+MAX_REASONS = 16
+MAX_SESSION_BYTES = 8192
+"""Of a message of the session: reading a longer one would cost the loop its period."""
 _SIGNED_64 = 1 << 63
 
 
@@ -161,6 +164,10 @@ def pack_map(kind: str, entries: dict[str, object]) -> bytes:
 
 def unpack_map(data: bytes) -> dict[str, object]:
     """Return a message of the session; raise ProtocolError unless it is a map with a text ``kind``."""
+    if len(data) > MAX_SESSION_BYTES:
+        raise ProtocolError(
+            f"a message of the session has at most {MAX_SESSION_BYTES} bytes, not {len(data)}"
+        )
     message = decode(data)
     if not isinstance(message, dict) or not isinstance(message.get("kind"), str):
         raise ProtocolError("not a message of the session: it must be a map with a text 'kind'")
@@ -181,10 +188,14 @@ def read_refusal(message: dict[str, object]) -> Refusal:
     """Return the refusal in ``message``; what cannot be read of it is left out: it is a refusal anyway."""
     reasons = message.get("reasons")
     holder = message.get("holder")
-    texts = [str(reason)[:MAX_TEXT_LENGTH] for reason in reasons] if isinstance(reasons, list) else []
-    return Refusal(
-        tuple(texts[:16]) or ("no reason given",), holder[:MAX_TEXT_LENGTH] if isinstance(holder, str) else ""
-    )
+    given = reasons[:MAX_REASONS] if isinstance(reasons, list) else []
+    texts = tuple(_text(reason) for reason in given if isinstance(reason, str))
+    return Refusal(texts or ("no reason given",), _text(holder) if isinstance(holder, str) else "")
+
+
+def _text(value: str) -> str:
+    """Return a peer's text cut to size, with nothing in it that a terminal would obey."""
+    return printable(value[:MAX_TEXT_LENGTH], keep="")
 
 
 _Hello = TypeVar("_Hello", DaemonHello, PlantHello)
@@ -209,5 +220,5 @@ def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
             )
         if isinstance(value, int) and not -_SIGNED_64 <= value < _SIGNED_64:
             raise ProtocolError(f"{message['kind']}: {field.name} must be a signed 64-bit integer")
-        entries[field.name] = value
+        entries[field.name] = _text(value) if isinstance(value, str) else value
     return cls(**entries)  # type: ignore[arg-type]

@@ -22,6 +22,8 @@ PROTOCOL_VERSION = 1
 SAMPLE_KIND = "sample"
 COMMAND_KIND = "command"
 _SIGNED_64 = 1 << 63  # MessagePack holds integers from -2**63 to 2**64 - 1: only the upper end needs a check
+_HEAD_BYTES = 128
+"""Of a message beside its block and its validity: kind, up to seven integers, and the lengths of all."""
 _pack = msgpack.Packer().pack
 _unpack = msgpack.unpackb
 
@@ -199,7 +201,7 @@ class Command:
 
 def decode_sample(data: bytes, layout: Layout) -> SampleParts:
     """Return the checked parts of a sample message; raise ProtocolError if the bytes are not one."""
-    parts = _parts(data, SAMPLE_KIND, 10)
+    parts = _parts(data, SAMPLE_KIND, 10, _HEAD_BYTES + 9 * layout.size)
     _, boot_id, sequence, step, time_ns, command_sequence, stage, flags, valid, block = parts
     # Straight comparisons: this runs once per cycle on cold caches.
     if not (
@@ -224,7 +226,7 @@ def decode_sample(data: bytes, layout: Layout) -> SampleParts:
 
 def decode_command(data: bytes, layout: Layout) -> CommandParts:
     """Return the checked parts of a command message; raise ProtocolError if the bytes are not one."""
-    parts = _parts(data, COMMAND_KIND, 6)
+    parts = _parts(data, COMMAND_KIND, 6, _HEAD_BYTES + 8 * layout.size)
     _, sequence, step, mode, stage, block = parts
     if not (
         type(sequence) is type(step) is type(mode) is type(stage) is int
@@ -254,7 +256,10 @@ def decode(data: bytes) -> object:
         raise ProtocolError(f"not a MessagePack message: {type(error).__name__}") from error
 
 
-def _parts(data: bytes, kind: str, length: int) -> list[Any]:
+def _parts(data: bytes, kind: str, length: int, largest: int) -> list[Any]:
+    """Return the parts of a message of at most ``largest`` bytes; others are not even decoded."""
+    if len(data) > largest:
+        raise ProtocolError(f"not a {kind} message: {len(data)} bytes, it has at most {largest}")
     message = decode(data)
     if type(message) is not list or len(message) != length or message[0] != kind:
         raise ProtocolError(

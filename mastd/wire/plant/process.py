@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -31,6 +32,10 @@ class PlantProcess:
         self._directory: Path | None = private_directory()
         self.address = f"ipc://{self._directory}/plant"
         self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as this object
+        if request.table_text is not None:
+            table = self._directory / "table.yaml"
+            table.write_text(request.table_text, encoding="utf-8")
+            request = replace(request, table_path=table)
         command = [*provider.arguments(request, self.address), "--parent-pid", str(os.getpid())]
         self.process = subprocess.Popen(
             command,

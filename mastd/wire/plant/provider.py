@@ -34,7 +34,10 @@ def rigid_payload(profile: ProfileSettings) -> RigidPayload | None:
 
 @dataclass(frozen=True)
 class PlantRequest:
-    """What plant is wanted; ``truth_path`` None means the nominal values of the table."""
+    """What plant is wanted; ``truth_path`` None means the nominal values of the table.
+
+    ``table_text``: what the daemon has read of the table's file, None: the plant reads it.
+    """
 
     table_path: Path
     truth_path: Path | None = None
@@ -43,6 +46,7 @@ class PlantRequest:
     period_ns: int = 1_000_000
     seed: int = 0
     faults: tuple[str, ...] = ()
+    table_text: str | None = None
 
 
 class PlantProvider(Protocol):

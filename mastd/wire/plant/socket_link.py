@@ -42,6 +42,7 @@ MAX_MESSAGE = 64 * 1024  # bytes
 LINGER_MS = 200  # how long closing waits for the last command and the farewell to leave
 SPIN_NS = 200_000
 ANSWERS_ASLEEP = 300  # how many answers are waited for asleep after one that did not come while spinning
+OTHERS_PER_CALL = 4  # messages that are no samples and are read per call; the rest is counted as invalid
 DRAIN_LIMIT = 4 * HIGH_WATER_MARK  # messages taken per call at most
 
 
@@ -126,9 +127,12 @@ class SocketLink:
         self._command_sequence = -1
         self._greeting = DaemonHello.of(terms, name)
         self._renewing = False
+        self._others = 0
+        """Messages of this call that are no samples."""
 
     def newest(self, sample: Sample, timeout_ns: int) -> int:
         """Fill ``sample`` with the newest one; see ``PlantLink.newest``."""
+        self._others = 0
         if timeout_ns <= 0:
             return self._drain(sample)
         count = self._wait(sample, timeout_ns)
@@ -239,6 +243,10 @@ class SocketLink:
         return True
 
     def _take_other(self, data: bytes) -> None:
+        self._others += 1
+        if self._others > OTHERS_PER_CALL:
+            self.counters.invalid += 1
+            return
         try:
             message = session.unpack_map(data)
         except ProtocolError:

@@ -44,7 +44,10 @@ class Watched(Rig):
         assert isinstance(plant, Plant)
         self.plant = plant
         slots = ProfileSlots()
-        slots.write(0, ready_profile(plan.profile, plan.table, plan.daemon.period_ns * 1e-9, 1.0, slot=0))
+        slots.write(
+            0,
+            ready_profile(plan.inputs, plan.daemon.period_ns * 1e-9, 1.0, slot=0),
+        )
         self.cycle = plan.bare_cycle(slots)
         self.supervisor = self.cycle.supervisor
         self.step()

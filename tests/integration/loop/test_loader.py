@@ -12,10 +12,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hil_sim.plant.plant import Plant
+from hil_sim.plant.provider import provider
+from mastd.control.iteration.driver import Playable
+from mastd.errors import FormatError, SettingsError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.loading import loader
+from mastd.loop.payload.profile_inputs import ProfileInputs
+from mastd.loop.process.host import Connection
 from mastd.loop.process.installation import Plan
-from tests.support.lab import Lab
+from mastd.loop.service.player import Player, PlayError
+from mastd.motion.preflight.preflight import check
+from mastd.settings.core.loader import load as load_settings
+from mastd.settings.profile.profile import ProfileSettings
+from mastd.settings.table.table import TableSettings
+from mastd.wire.plant.hello import LinkTerms
+from mastd.wire.plant.process import PlantProcess
+from mastd.wire.plant.provider import PlantRequest
+from tests.support.lab import ROOT, Lab
+from tests.support.rigs.rigs import rigs_file
 
 PROFILE = """
 name: shaking
@@ -42,7 +57,7 @@ class Loader:
 
     def load(self, profile: object, slot: int) -> tuple[int, dict[str, Any]]:
         done = subprocess.run(
-            loader.command(self.lab.table, self.slots, self.directory),
+            loader.command(self.slots, self.directory),
             input=json.dumps({"profile": str(profile), "slot": slot}) + "\n",
             capture_output=True,
             text=True,
@@ -57,7 +72,13 @@ class Loader:
 
 @pytest.fixture
 def load(lab: Lab, tmp_path: Path) -> Loader:
-    base = {"settings_text": {"table": "", "daemon": ""}, "seeds": {"plant": 0}, "daemon": {"rate": 1000.0}}
+    files = {"table": lab.table, "daemon": lab.config, "rigs": rigs_file(lab)}
+    base = {
+        "settings_text": {name: file.read_text(encoding="utf-8") for name, file in files.items()},
+        "settings_files": {name: str(file) for name, file in files.items()},
+        "seeds": {"plant": 0},
+        "daemon": {"rate": 1000.0},
+    }
     loader.daemon_path(tmp_path).write_text(json.dumps(base), encoding="utf-8")
     return Loader(lab, ProfileSlots(), tmp_path)
 
@@ -86,12 +107,7 @@ def test_a_profile_comes_out_of_its_slot_as_it_was_compiled(load: Loader) -> Non
 
 def test_the_head_of_a_record_knows_the_files_of_its_profile(load: Loader) -> None:
     """Path and digest of each input file, and the band as it is played."""
-    directory = load.lab.directory
-    times = np.linspace(0.0, 10.0, 1001)
-    values = np.sin(2.0 * np.pi * 3.0 * times) * np.exp(-((times - 5.0) ** 2))
-    header = "T\nE\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS= 1001, DT= .01 SEC\n"
-    file = directory / "burst.AT2"
-    file.write_text(header + "".join(f"{value:.6f}\n" for value in 0.1 * values), encoding="ascii")
+    file = burst(load.lab.directory, 0.1)
     path = load.lab.profile(
         "name: p\nsegments:\n  - {kind: record, band: [1 Hz, 10 Hz], length_scale: 0.25, fade: 0.5 s, "
         "axes: {heave: {file: burst.AT2}}}\n"
@@ -125,3 +141,108 @@ def test_a_name_that_is_no_profile_is_refused_with_the_nearest(load: Loader) -> 
     code, document = load.load("clas_b_road", 0)
     assert code == 1
     assert "did you mean class_b_road" in document["text"]
+
+
+@pytest.mark.parametrize("name", ["table", "rigs"])
+def test_a_settings_file_that_is_not_in_force_any_more_asks_for_a_reload(load: Loader, name: str) -> None:
+    """What would pass on the file is not proved on the table that stands there."""
+    file = load.lab.directory / f"{name}.yaml"
+    whole = file.read_text(encoding="utf-8")
+    path = load.lab.profile(PROFILE)
+    for changed in (f"{whole}# edited\n", ""):
+        file.write_text(changed, encoding="utf-8")
+        with pytest.raises(SettingsError) as refused:
+            loader.load_profile(str(path), 0, load.slots, load.directory)
+        assert str(refused.value).startswith(f"{file}: differs from the settings in force: reload first")
+        assert load.slots.read(0, 1) is None
+    file.write_text(whole, encoding="utf-8")
+    assert loader.load_profile(str(path), 0, load.slots, load.directory)["ok"]
+
+
+HEAD = "T\nE\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS= 1001, DT= .01 SEC\n"
+RECORD = (
+    "name: p\nsegments:\n  - {kind: record, band: [1 Hz, 10 Hz], fade: 0.5 s, "
+    "axes: {heave: {file: burst.AT2}}}\n"
+)
+
+
+def burst(directory: Path, peak: float) -> Path:
+    """Write a record of this peak in g."""
+    times = np.linspace(0.0, 10.0, 1001)
+    values = peak * np.sin(2.0 * np.pi * 3.0 * times) * np.exp(-((times - 5.0) ** 2))
+    file = directory / "burst.AT2"
+    file.write_text(HEAD + "".join(f"{value:.6f}\n" for value in values), encoding="ascii")
+    return file
+
+
+def test_a_data_file_that_is_replaced_after_its_proof_is_not_played(
+    load: Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = burst(load.lab.directory, 0.05)
+
+    def proved(*arguments: Any, **more: Any) -> Any:
+        verdict = check(*arguments, **more)
+        burst(load.lab.directory, 5.0)
+        return verdict
+
+    monkeypatch.setattr(loader, "check", proved)
+    with pytest.raises(FormatError, match=f"{file}: changed while the profile was being read"):
+        loader.load_profile(str(load.lab.profile(RECORD)), 0, load.slots, load.directory)
+    assert load.slots.read(0, 1) is None
+
+
+def test_a_run_plays_the_motion_that_it_has_proved_or_none(lab: Lab) -> None:
+    file = burst(lab.directory, 0.05)
+    plan = Plan.load(lab.table, lab.profile(RECORD), lab.config)
+    assert plan.check().ok
+    content = file.read_bytes()
+    burst(lab.directory, 5.0)
+    with pytest.raises(FormatError, match=f"{file}: changed while"):
+        plan.check()
+    file.write_bytes(content)
+    with pytest.raises(FormatError, match=f"{file}: changed while"):
+        plan.check()  # the same bytes again may have been others in between
+
+
+def test_a_drive_of_an_iteration_that_others_have_changed_is_not_played(lab: Lab) -> None:
+    burst(lab.directory, 5.0)
+    path = lab.profile(RECORD)
+
+    def connect(plan: Plan, number: int) -> Connection:
+        raise AssertionError("it must not come to a plant")
+
+    player = Player(lambda file: Plan.load(lab.table, file, lab.config), connect, lab.directory / "iteration")
+    played = Playable(Plan.load(lab.table, path, lab.config).profile, path)
+    with pytest.raises(PlayError, match="changed since it passed the check"):
+        player(played, 1, (), 100)
+
+
+def test_the_tyres_file_of_a_vehicle_belongs_to_what_is_read_once(lab: Lab) -> None:
+    """Other tyres are another payload, whatever the vehicle's own file says."""
+    tyre = lab.directory / "tyre.tir"
+    folder = ROOT / "config" / "vehicles"
+    tyre.write_bytes((folder / "tyres" / "passenger_205_55_r16.tir").read_bytes())
+    vehicle = (folder / "sedan.yaml").read_text(encoding="utf-8")
+    lab.profile(vehicle.replace("tyres/passenger_205_55_r16.tir", str(tyre)), "car.yaml")
+    path = lab.profile(
+        "name: p\npayload: {kind: vehicle, vehicle: car.yaml}\nsegments: [{kind: hold, duration: 1 s}]\n"
+    )
+    table = load_settings(lab.table, TableSettings)
+    inputs = ProfileInputs.read(load_settings(path, ProfileSettings), table)
+    assert inputs.digests[str(tyre)] == hashlib.sha256(tyre.read_bytes()).hexdigest()
+    tyre.write_text(tyre.read_text(encoding="utf-8") + "$ another batch\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=f"{tyre}: changed while"):
+        inputs.confirm()
+    again = ProfileInputs.read(load_settings(path, ProfileSettings), table)
+    assert again.payload_digests != inputs.payload_digests
+
+
+def test_the_plant_of_a_run_is_that_of_the_table_which_the_daemon_has_read(lab: Lab) -> None:
+    text = lab.table.read_text(encoding="utf-8")
+    lab.table.write_text("edited meanwhile", encoding="utf-8")
+    request = PlantRequest(lab.table, mode="lockstep", table_text=text)
+    plant = provider.open(request)
+    assert isinstance(plant, Plant)
+    with PlantProcess(provider, request) as process:
+        link = process.connect(LinkTerms.of(7, 8, "lockstep", request.period_ns))
+        link.close()

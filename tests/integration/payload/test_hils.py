@@ -11,6 +11,7 @@ from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.payload import pickling
 from mastd.loop.payload.hils import GIVING_UP, TableVehicle
 from mastd.loop.payload.prepare import ready_profile, table_vehicle
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.process.installation import Plan
 from mastd.safety.faults import Action, Code
 from mastd.safety.states import State
@@ -46,7 +47,8 @@ def profile() -> ProfileSettings:
 
 @pytest.fixture
 def vehicle(profile: ProfileSettings, lab: Lab) -> TableVehicle:
-    found = table_vehicle(profile, Plan.load(lab.table, lab.profile(PROFILE), lab.config).table, PERIOD)
+    table = Plan.load(lab.table, lab.profile(PROFILE), lab.config).table
+    found = table_vehicle(ProfileInputs.read(profile, table), PERIOD)
     assert isinstance(found, TableVehicle)
     return found
 
@@ -115,7 +117,7 @@ def test_wheels_that_leave_the_table_come_down_without_chatter_or_fault(lab: Lab
 def test_missed_periods_are_made_up_for_so_that_vehicle_and_plant_keep_one_time(lab: Lab) -> None:
     """The same motion of the table, seen every period and with gaps, shakes the car alike."""
     plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
-    every, gaps = (table_vehicle(plan.profile, plan.table, PERIOD) for _ in range(2))
+    every, gaps = (table_vehicle(plan.inputs, PERIOD) for _ in range(2))
     assert every is not None
     assert gaps is not None
     found = []
@@ -162,7 +164,8 @@ def test_a_wheel_that_leaves_the_table_stops_it(profile: ProfileSettings, lab: L
     assert isinstance(profile.payload, VehiclePayload)
     payload = profile.payload.model_copy(update={"position": (2.49, 0.0), "restrained": False})
     plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
-    vehicle = table_vehicle(profile.model_copy(update={"payload": payload}), plan.table, PERIOD)
+    moved = profile.model_copy(update={"payload": payload})
+    vehicle = table_vehicle(ProfileInputs.read(moved, plan.table), PERIOD)
     assert vehicle is not None
     vehicle.lie(np.zeros(6), numbers())
     pose, reports = np.zeros(6), []
@@ -184,11 +187,11 @@ def test_another_payload_is_taken_in_off_only_and_the_same_one_stands_on(lab: La
     rig = Rig(plan)
     rig.cycle = plan.bare_cycle(slots)
     rig.supervisor = rig.cycle.supervisor
-    slots.write(0, ready_profile(plan.profile, plan.table, PERIOD, 1.0, slot=0))
+    slots.write(0, ready_profile(plan.inputs, PERIOD, 1.0, slot=0))
     bare = Plan.load(
         lab.table, lab.profile(PROFILE.replace("benchmark_sedan", "sedan"), "other.yaml"), lab.config
     )
-    slots.write(1, ready_profile(bare.profile, bare.table, PERIOD, 1.0, slot=1))
+    slots.write(1, ready_profile(bare.inputs, PERIOD, 1.0, slot=1))
     rig.step()
     rig.step(Verb.LOAD, arguments=(1.0, 1.0))
     assert rig.supervisor.refusal == ""

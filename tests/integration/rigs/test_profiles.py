@@ -180,7 +180,7 @@ def test_a_profile_whose_rigs_are_not_here_is_refused_and_changes_nothing(lab: L
     rig.cycle = plan.bare_cycle(slots)
     rig.cycle.vehicles.rigs = {}
     rig.supervisor = rig.cycle.supervisor
-    slots.write(0, ready_profile(plan.profile, plan.table, PERIOD, 1.0, slot=0))
+    slots.write(0, ready_profile(plan.inputs, PERIOD, 1.0, slot=0))
     rig.step()
     rig.step(Verb.LOAD, arguments=(0.0, 1.0))
     assert rig.supervisor.refusal == (

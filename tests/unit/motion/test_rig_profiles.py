@@ -11,6 +11,7 @@ from mastd.errors import MastdError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.payload.external_vehicle import ExternalVehicle
 from mastd.loop.payload.prepare import driven_vehicle, ready_profile
+from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.payload.rig_motion import PoseDrive, SeatDrive
 from mastd.motion.preflight.envelope import Envelope
 from mastd.motion.preflight.limits import Limit
@@ -173,7 +174,7 @@ def test_the_check_says_that_the_forces_of_a_vehicle_outside_are_not_known(table
 def test_a_profile_with_rigs_comes_through_a_slot(table: TableSettings) -> None:
     slots = ProfileSlots()
     for text, kind in ((STREAM, PoseDrive), (SEAT, SeatDrive), (EXTERNAL, ExternalVehicle)):
-        ready = ready_profile(read(text), table, PERIOD, 1.0, slot=0)
+        ready = ready_profile(ProfileInputs.read(read(text), table), PERIOD, 1.0, slot=0)
         slots.write(0, ready)
         found = slots.read(0, 1)
         assert found is not None
@@ -187,7 +188,7 @@ def test_the_longest_names_of_the_most_rigs_have_room(table: TableSettings) -> N
     many = [f"{letter}{'x' * 29}" for letter in "abcdefgh"]
     text = EXTERNAL.replace("[pedals]", f"[{', '.join(many)}]").replace("rig: car", f"rig: {'c' * 30}")
     slots = ProfileSlots()
-    slots.write(1, ready_profile(read(text), table, PERIOD, 1.0, slot=1))
+    slots.write(1, ready_profile(ProfileInputs.read(read(text), table), PERIOD, 1.0, slot=1))
     found = slots.read(1, 1, vehicles=False)
     assert found is not None
     assert found.rigs == (*many, "c" * 30)
@@ -196,7 +197,7 @@ def test_the_longest_names_of_the_most_rigs_have_room(table: TableSettings) -> N
 
 def test_two_vehicles_outside_are_told_apart(table: TableSettings) -> None:
     keys = [
-        ready_profile(read(text), table, PERIOD, 1.0).vehicle_key
+        ready_profile(ProfileInputs.read(read(text), table), PERIOD, 1.0).vehicle_key
         for text in (EXTERNAL, EXTERNAL.replace("rig: car", "rig: van"))
     ]
     assert keys[0] != keys[1]
