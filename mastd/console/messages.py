@@ -82,7 +82,8 @@ def read_message(text: str) -> Ping | Choice | Order:
         if number is None:
             raise MessageError("ping: id must be given as a whole number from 0")
         return Ping(number)
-    raise MessageError(f"kind {str(kind)[:20]!r} is not known; send command, traces or ping")
+    shown = kind[:20] if type(kind) is str else type(kind).__name__
+    raise MessageError(f"kind {shown!r} is not known; send command, traces or ping")
 
 
 def refusal(role: str, verb: str) -> str:

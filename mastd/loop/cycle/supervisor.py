@@ -111,7 +111,7 @@ class Supervisor:
         """Move the state machine by this cycle's faults, request and observations."""
         self._observe_supply(now_ns)
         if self._pending:
-            self.reports += self._pending
+            self.reports[:0] = self._pending  # they were there first
             self._pending.clear()
         if self.reports and self._orders.simulated and self.resting:
             # Nobody waits for a simulation at rest: a busy machine is told, and no reason not to begin.

@@ -22,7 +22,6 @@ from mastd.wire.common.strict_messages import (
     Finite,
     MalformedError,
     explain,
-    head,
     pack,
     read_strictly,
 )
@@ -239,7 +238,8 @@ def _read_from_client(data: bytes) -> FromClient:
 def _other_version(data: bytes) -> int | None:
     """Return the version of a hello of another one, of which nothing else is worth reporting; else None."""
     message = msgspec.msgpack.decode(data)
-    version = message.get("protocol_version") if head(data)[0] == "hello" else None
+    hello = type(message) is dict and message.get("kind") == "hello"
+    version = message.get("protocol_version") if hello else None
     return version if type(version) is int and version != OPERATOR_PROTOCOL_VERSION else None
 
 

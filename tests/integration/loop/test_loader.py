@@ -26,8 +26,6 @@ from mastd.motion.preflight.preflight import check
 from mastd.settings.core.loader import load as load_settings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.table import TableSettings
-from mastd.wire.plant.hello import LinkTerms
-from mastd.wire.plant.process import PlantProcess
 from mastd.wire.plant.provider import PlantRequest
 from tests.support.lab import ROOT, Lab
 from tests.support.rigs.rigs import rigs_file
@@ -243,6 +241,3 @@ def test_the_plant_of_a_run_is_that_of_the_table_which_the_daemon_has_read(lab: 
     request = PlantRequest(lab.table, mode="lockstep", table_text=text)
     plant = provider.open(request)
     assert isinstance(plant, Plant)
-    with PlantProcess(provider, request) as process:
-        link = process.connect(LinkTerms.of(7, 8, "lockstep", request.period_ns))
-        link.close()

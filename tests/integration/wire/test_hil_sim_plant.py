@@ -62,9 +62,13 @@ def samples(link: PlantLink, terms: LinkTerms, cycles: int) -> list[bytes]:
     return blocks
 
 
-def test_the_process_and_the_object_are_the_same_plant(terms: LinkTerms) -> None:
+def test_the_process_and_the_object_are_the_same_plant(terms: LinkTerms, tmp_path: Path) -> None:
     provider = find_provider()
-    with PlantProcess(provider, request()) as plant:
+    # The table is what the daemon has read of the file, whatever it holds by now.
+    edited = tmp_path / "table.yaml"
+    edited.write_text("edited meanwhile", encoding="utf-8")
+    text = find("table", "table").read_text(encoding="utf-8")
+    with PlantProcess(provider, request(table_path=edited, table_text=text)) as plant:
         link = plant.connect(terms)
         assert link.hello.simulated
         over_socket = samples(link, terms, 200)

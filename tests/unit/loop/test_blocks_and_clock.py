@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from mastd.arrays import FloatArray
+from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.realtime import clock as clock_module
 from mastd.loop.realtime.clock import PeriodicClock
+from mastd.ring.ends import RingProducer
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.blocks import REQUEST, NewestValueBlock, status_layout
 
@@ -110,3 +114,62 @@ def test_a_torn_write_is_never_taken() -> None:
     block._before[0] += 1  # a writer that has begun and not ended
     block._shared[:10] = 2.0
     assert not reader.read()
+
+
+class CountedReads:
+    """Stands in for the shared numbers, and counts how often they are copied."""
+
+    def __init__(self) -> None:
+        self.copies = 0
+
+    def __array__(self, *_: object, **__: object) -> FloatArray:
+        self.copies += 1
+        return np.zeros(REQUEST.size)
+
+
+def test_a_writer_that_was_killed_in_the_middle_is_waited_for_only_once() -> None:
+    block = NewestValueBlock(REQUEST)
+    reader = NewestValueBlock(REQUEST, os.dup(block.descriptor))
+    block._before[0] += 1  # and killed
+    counted = CountedReads()
+    whole, reader._shared = reader._shared, counted  # type: ignore[assignment]
+    assert not reader.read()
+    first = counted.copies
+    for _ in range(50):
+        assert not reader.read()
+    assert counted.copies - first <= 50
+    reader._shared = whole
+    block.values[:] = 3.0
+    block._after[0] = block._before[0]
+    block.publish()
+    assert reader.read(), "another writer goes on"
+    assert reader.scalar("number") == 3.0
+
+
+def test_nobody_cuts_shared_memory_off_under_the_loop() -> None:
+    for descriptor in (
+        NewestValueBlock(REQUEST).descriptor,
+        ProfileSlots().descriptor,
+        RingProducer(3, 8).fd,
+    ):
+        size = os.fstat(descriptor).st_size
+        for other in (0, 8, size + 8):
+            with pytest.raises(OSError):
+                os.ftruncate(descriptor, other)
+        assert os.fstat(descriptor).st_size == size
+
+
+def test_a_limit_of_file_sizes_below_the_ring_is_told_in_one_line() -> None:
+    code = (
+        "import resource\n"
+        "from mastd.errors import UsageError\n"
+        "from mastd.ring.ends import RingProducer\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n    RingProducer(300, 8192)\n"
+        "except UsageError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "19.7 MB of shared memory (ring): the limit of file sizes is 0.1 MB; "
+        "raise it, for instance by `ulimit -f unlimited`\n"
+    )

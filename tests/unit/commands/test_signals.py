@@ -1,0 +1,70 @@
+"""Signals while a table is controlled: all that would end or suspend the process ask for a soft stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from mastd.commands.plant_options import stop_on_signals
+from mastd.loop.process.script import StopRequest
+from mastd.loop.service.service import ServiceScript
+from mastd.safety.states import State
+from mastd.wire.access.verbs import Verb
+from mastd.wire.common.blocks import NewestValueBlock, status_layout
+
+ENDING = (
+    *("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM"),
+    *("SIGPROF", "SIGPOLL", "SIGPWR", "SIGXCPU", "SIGRTMIN"),
+)
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_what_would_end_the_process_asks_for_a_soft_stop_and_is_named(name: str) -> None:
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), number)
+        assert stop.requested
+        os.kill(os.getpid(), signal.SIGINT)
+    assert stop.by == signal.Signals(number).name, "who asked first"
+    assert signal.getsignal(number) == before
+
+
+@pytest.mark.parametrize("name", ["SIGPIPE", "SIGXFSZ", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH"])
+def test_what_is_no_reason_to_stop_changes_nothing(name: str) -> None:
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), getattr(signal, name))
+        assert stop == StopRequest()
+
+
+def test_a_run_that_outlives_its_terminal_by_nohup_still_does() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop.requested
+    signal.signal(signal.SIGHUP, before)
+
+
+class Table:
+    """What the service's script sees of the state machine."""
+
+    drive_idle = True
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+
+@pytest.mark.parametrize("state", [State.OFF, State.READY, State.RUNNING])
+def test_sighup_reloads_a_service_in_off_and_is_refused_elsewhere(state: State) -> None:
+    status = NewestValueBlock(status_layout(7))
+    with stop_on_signals(reload=True) as stop:
+        script = ServiceScript(Table(state), stop, status)  # type: ignore[arg-type]
+        assert script.next(0) is Verb.NONE
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert script.next(0) is Verb.RELOAD, "the state machine refuses it, and the log says so"
+        assert script.reload is script.finished is (state is State.OFF)
+        assert script.next(0) is Verb.NONE, "it is asked for once"
+        assert not stop.requested
+    status.close()
