@@ -106,6 +106,8 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert process.MESSAGES_PER_PERIOD == socket_link.DRAIN_LIMIT == 1024
     assert f"at most {address.MAX_PATH_LENGTH} bytes" in PAGE
     assert f"at most {hello.MAX_TEXT_LENGTH} characters" in PAGE
+    assert f"at most {hello.MAX_REASONS} are read" in PAGE
+    assert f"maps of at most {hello.MAX_SESSION_BYTES} bytes" in PAGE
 
 
 def test_every_counter_is_explained() -> None:
