@@ -458,7 +458,7 @@ static enum event take_hello(struct plant *plant, const struct peer *peer, const
         put_map(&plant->frame, 1, "probe");
         send_frame(plant, &holder); /* frees the place of a daemon that is gone */
         if (plant->holder.size > 0) {
-            add_reason(&reasons, "the place is taken by %s", plant->holder_text);
+            add_reason(&reasons, "the plant is in use by %s", plant->holder_text);
             send_refused(plant, peer, &reasons, plant->holder_text);
             return OTHER;
         }
@@ -488,9 +488,9 @@ static enum event take_command(struct plant *plant, const struct peer *peer, con
     if (plant->holder.size == 0 || !same_peer(peer, &plant->holder)) {
         plant->counters.strangers++;
         if (plant->holder.size == 0)
-            complain(plant, peer, "say hello first (boot %" PRId64 ")", plant->boot_id);
+            complain(plant, peer, "send hello first (boot %" PRId64 ")", plant->boot_id);
         else
-            complain(plant, peer, "the place is taken by %s", plant->holder_text);
+            complain(plant, peer, "the plant is in use by %s", plant->holder_text);
         return OTHER;
     }
     if (!all_finite(&command.block, COMMAND_VALUES)) {

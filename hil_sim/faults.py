@@ -76,7 +76,7 @@ PLANT_FAULTS: Final[Mapping[str, Kind]] = {
         channels=True,
     ),
     "supply-loss": Kind("the pump stops delivering"),
-    "supply-weak": Kind("the pump delivers no more than this share of its flow", units.RATIO, 0.1, 0.0, 1.0),
+    "supply-weak": Kind("the pump delivers at most this fraction of its flow", units.RATIO, 0.1, 0.0, 1.0),
     "oil-level": Kind("the oil level falls to this value", units.RATIO, 0.4),
     "oil-temperature": Kind("the oil is this warm", units.TEMPERATURE, 353.15),
     "filter-blocked": Kind("the return filter's pressure drop rises by this", units.PRESSURE, 5.0e5),

@@ -29,7 +29,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     add = parser.add_argument
     add("--table", metavar="FILE", default="table", help="table settings (the starter table)")
     add(
-        "--truth", metavar="FILE", type=Path, help="what the plant is really like (as the table settings say)"
+        "--truth", metavar="FILE", type=Path, help="the plant's true parameters (default: the table settings)"
     )
     add(
         "--payload",
@@ -39,7 +39,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     add("--address", metavar="ADDR", default=DEFAULT_ADDRESS, help=f"where to listen ({DEFAULT_ADDRESS})")
     add("--mode", choices=MODES, default="free-run", help="own clock, or one period per command (free-run)")
-    add("--period", metavar="TIME", type=_period_ns, default="1 ms", help="period of the link (1 ms)")
+    add("--period", metavar="TIME", type=_period_ns, default="1 ms", help="period of the plant link (1 ms)")
     add("--seed", metavar="N", type=seed, default=0, help="seed of the sensors' noise (0)")
     add(
         "--fault",

@@ -110,7 +110,7 @@ def text(result: SoakResult) -> str:
     lines = [
         f"cycles       {tally.cycles} ({hours:.2f} h simulated, {tally.missed} periods missed on purpose)",
         f"wall time    {result.wall_s:.0f} s, {speed:.0f} times as fast as real",
-        f"profiles     {tally.completed} played to their end",
+        f"profiles     {tally.completed} completed",
         f"faults       {sum(tally.faults.values())}: {_listed(tally.faults)}",
         f"detected     {sum(tally.codes.values())}: {_listed(tally.codes)}",
         "commands     "

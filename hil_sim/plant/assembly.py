@@ -111,10 +111,10 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
     for index, actuator in enumerate(truth.actuators):
         if actuator.link not in names:
             problems.append(
-                f"actuators[{index}].link: no link {actuator.link!r}, the table has {', '.join(names)}"
+                f"actuators[{index}].link: no actuator {actuator.link!r}, the table has {', '.join(names)}"
             )
         elif actuator.link in stated:
-            problems.append(f"actuators[{index}].link: {actuator.link!r} stands there twice")
+            problems.append(f"actuators[{index}].link: {actuator.link!r} listed twice")
         stated[actuator.link] = actuator
     if problems:
         raise SettingsError([f"plant truth {truth.name!r}: {problem}" for problem in problems])

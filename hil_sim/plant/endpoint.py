@@ -155,7 +155,7 @@ class PlantEndpoint:
         counters = self.counters
         if peer != self._holder:
             counters.strangers += 1
-            self._complain(peer, f"no place: say hello first (boot {self.hello.boot_id})", now_ns)
+            self._complain(peer, f"no session: send hello first (boot {self.hello.boot_id})", now_ns)
             return False
         if not is_finite(block):
             counters.invalid += 1
@@ -205,11 +205,11 @@ class PlantEndpoint:
             return Event.OTHER
         if self.daemon is not None and peer != self._holder and self._holder_lives(now_ns):
             holder = self.daemon.who
-            refusal = Refusal((f"the place is taken by {holder}",), holder)
+            refusal = Refusal((f"the plant is in use by {holder}",), holder)
             self._send(peer, session.pack_refusal(refusal))
             return Event.OTHER
         if self._holder and peer != self._holder:
-            notice = Refusal((f"the place went to {daemon.who}",), daemon.who)
+            notice = Refusal((f"the plant is now in use by {daemon.who}",), daemon.who)
             self._send(self._holder, session.pack_refusal(notice))
         self.daemon, self._holder, self._heard_ns = daemon, peer, now_ns
         self._command_sequence = -1

@@ -124,7 +124,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     way.add_argument(
         "--script", type=Path, metavar="FILE", help="CSV with time_s, steering, throttle, brake, or YAML rows"
     )
-    way.add_argument("--follow", choices=COURSES, help="follow a course from what is read of the car")
+    way.add_argument("--follow", choices=COURSES, help="follow a course by the car's motion")
     way.add_argument("--keyboard", action="store_true", help="drive by this terminal's keys")
     way.add_argument("--gamepad", metavar="DEVICE", help="drive by this device, such as /dev/input/js0")
     parser.add_argument(
@@ -134,7 +134,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--turning-radius",
         metavar="LENGTH",
         default="6 m",
-        help="of the car with the steering at its end (6 m); what is wrong about it is learnt",
+        help="of the car with the steering at its end (6 m); corrected during the drive",
     )
     parser.add_argument(
         "--map", action="append", default=[], metavar="NAME=NUMBER", help="of the gamepad, as `mastd drive`"

@@ -52,7 +52,7 @@ class LastResort:
             return
         shutil.rmtree(self._directory, ignore_errors=True)
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"ended by force: told to end, and did not come back for {GRACE:g} s\n")
+            sys.stderr.write(f"killed: did not end on request for {GRACE:g} s\n")
             sys.stderr.flush()
         os._exit(3)
 

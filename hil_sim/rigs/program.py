@@ -85,7 +85,7 @@ def serve(
     with joined as rig:
         own = law(rig)
         end_of_life = EndOfLife(arguments.parent_pid)
-        screen = Screen(f"{arguments.name}: joined in {rig.mode}, gives {_some(rig)}")
+        screen = Screen(f"{arguments.name}: joined in {rig.mode}, sends {_some(rig)}")
         first: float | None = None
         try:
             while not (end_of_life.reached() or done()):
@@ -171,8 +171,8 @@ def channels_of(rig: RigClient, known: Callable[[str], bool], gives: str) -> lis
     strange = [name for name in names if not known(name)]
     if strange:
         raise UsageError(
-            f"its channels in the daemon's rigs file include {', '.join(strange)}, this rig gives {gives}; "
-            "change them there, or take another --name"
+            f"its channels in the daemon's rigs file include {', '.join(strange)}, this rig sends {gives}; "
+            "change them there, or use another --name"
         )
     return names
 

@@ -135,7 +135,7 @@ class OnTable:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``quarter_car``."""
-    text = "a quarter car of its own equations on the table"
+    text = "a self-contained quarter-car model on the table"
     parser = subparsers.add_parser("quarter_car", help=text, description=f"{text[0].upper()}{text[1:]}.")
     for name, (usual, _, meaning) in PARAMETERS.items():
         parser.add_argument(f"--{name}", metavar="QUANTITY", default=usual, help=f"{meaning} ({usual})")

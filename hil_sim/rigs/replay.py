@@ -49,7 +49,7 @@ class Recorded:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``replay``."""
-    text = "give what a rig gave in a recorded run"
+    text = "replay a rig's values of a recorded run"
     parser = subparsers.add_parser("replay", help=text, description=f"{text[0].upper()}{text[1:]}.")
     parser.add_argument("record", metavar="RUN", type=Path, help="directory of the run, or its run.mcap")
     parser.add_argument(
@@ -99,5 +99,5 @@ def recorded(record: Path, rig: str) -> tuple[FloatArray, dict[str, FloatArray]]
         rigs = sorted({name.split(".")[1] for name in run.columns if name.startswith("rig.")})
         raise UsageError(f"{record}: no rig {rig} in it, there are: {', '.join(rigs) or 'none'}")
     if not len(played):
-        raise UsageError(f"{record}: no profile was played in it")
+        raise UsageError(f"{record}: no profile ran in it")
     return np.maximum.accumulate(run.columns["profile_time"][played]), columns

@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("vehicle", help=text, description=f"{text[0].upper()}{text[1:]}.")
     parser.add_argument("vehicle", nargs="?", metavar="VEHICLE", help="file, or name of a starter vehicle")
     parser.add_argument(
-        "--profile", metavar="PROFILE", help="take vehicle, position and restraints of its payload"
+        "--profile", metavar="PROFILE", help="use vehicle, position and restraints of its payload"
     )
     parser.add_argument(
         "--position",

@@ -21,8 +21,8 @@ from mastd.wire.plant.messages import DriveMode, SampleFlag, Stage
 
 RULES: Mapping[str, str] = {
     **numbers.RULES,
-    "NO_MOTION": "drive mode and supply stage are those of the state; OFF and ESTOP ask for nothing",
-    "CAUSE": "FAULT, ESTOP and every stop that no operator asked for have a cause",
+    "NO_MOTION": "drive mode and supply stage are those of the state; OFF and ESTOP request nothing",
+    "CAUSE": "FAULT, ESTOP and every stop not requested by an operator have a cause",
     "TRANSITION": "states change only along the table, one after the other, by events that happened",
     "REFUSAL": "a refused request changes nothing",
     "RESET": "reset leads to OFF or to a standing table, never to motion",
@@ -146,7 +146,7 @@ class Invariants:
         if events or verb is not Verb.NONE or state is not self._state:
             broken = self._events(events, verb, state, mode, stage)
         if not broken and (mode, stage) not in _ASKED[state]:
-            broken = f"NO_MOTION: {state.name} asks for {DriveMode(mode).name}, stage {Stage(stage).name}"
+            broken = f"NO_MOTION: {state.name} requests {DriveMode(mode).name}, stage {Stage(stage).name}"
         if not broken:
             longest = self._longest_ns.get(state)
             if longest is not None and not world.now_ns - supervisor.since_ns <= longest:
@@ -291,7 +291,7 @@ class Invariants:
             return f"TRANSITION: from {event['from']} (it was {at.name}) to {after.name} by {by.value}"
         asked = EVENT_OF_VERB.get(verb) is by
         if by in COMMANDS and not asked and by is not Event.ESTOP:
-            return f"TRANSITION: {by.value} led to {after.name}, but nobody asked for it"
+            return f"TRANSITION: {by.value} led to {after.name}without a request"
         if after in (State.FAULT, State.ESTOP) or by.value.startswith("fault"):
             self.checks["CAUSE"] += 1
             if not event["cause"]:

@@ -24,17 +24,17 @@ class RuleCodes(NamedTuple):
     """What a cycle's numbers can violate; 0 is nothing."""
 
     command_finite: Annotated[int, Entry("", "every number of reference and command is finite")]
-    stroke: Annotated[int, Entry("", "commanded lengths lie within the stroke")]
-    rate: Annotated[int, Entry("", "commanded rates lie within the limit")]
-    acceleration: Annotated[int, Entry("", "commanded accelerations lie within the limit")]
+    stroke: Annotated[int, Entry("", "commanded lengths are within the stroke")]
+    rate: Annotated[int, Entry("", "commanded rates are within the limit")]
+    acceleration: Annotated[int, Entry("", "commanded accelerations are within the limit")]
     jerk: Annotated[int, Entry("", "commanded accelerations change no faster than the limit of the jerk")]
     length_continuous: Annotated[
-        int, Entry("", "commanded lengths go on from cycle to cycle as their rates say")
+        int, Entry("", "commanded lengths are continuous and agree with their rates")
     ]
     rate_continuous: Annotated[
-        int, Entry("", "commanded rates go on from cycle to cycle as their accelerations say")
+        int, Entry("", "commanded rates are continuous and agree with their accelerations")
     ]
-    stands: Annotated[int, Entry("", "nothing moves where the table has to stand")]
+    stands: Annotated[int, Entry("", "nothing moves where the table must be at rest")]
     starts_from_measured: Annotated[int, Entry("", "a fresh start is made from where the table is")]
     table_acceleration: Annotated[int, Entry("", "the true table is not shaken more than stated")]
 
@@ -43,12 +43,12 @@ class BoundColumns(NamedTuple):
     """What is bounded, under the names of the report."""
 
     beyond_stroke_m: Annotated[int, Entry("m", "")]
-    beyond_stroke_on_stops_m: Annotated[int, Entry("m", "where the table may lie on its stops")]
+    beyond_stroke_on_stops_m: Annotated[int, Entry("m", "where the table may rest on its stops")]
     rate_m_s: Annotated[int, Entry("m/s", "")]
     acceleration_m_s2: Annotated[int, Entry("m/s^2", "")]
     jerk_m_s3: Annotated[int, Entry("m/s^3", "")]
-    length_step_m: Annotated[int, Entry("m", "beside what the rates say")]
-    rate_step_m_s: Annotated[int, Entry("m/s", "beside what the accelerations say")]
+    length_step_m: Annotated[int, Entry("m", "deviation from the rates")]
+    rate_step_m_s: Annotated[int, Entry("m/s", "deviation from the accelerations")]
     fresh_start_m: Annotated[int, Entry("m, rad", "between reference and measured pose")]
     table_acceleration_m_s2: Annotated[int, Entry("m/s^2", "true")]
     table_angular_acceleration_rad_s2: Annotated[int, Entry("rad/s^2", "true")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("starlette", "uvicorn", "websockets")
 _DESCRIPTION = (
-    "Serve a page that shows the table and commands it, until Ctrl-C. It asks for a token: the operator's, "
+    "Serve a page that shows and controls the table, until Ctrl-C. It asks for a token: the operator's, "
     "or the observer's (view and stop). Without a certificate it accepts connections from this machine only."
 )
 

@@ -56,7 +56,7 @@ def cue_text(document: dict[str, Any]) -> str:
     """Return the document as a table to read."""
     lines = [
         f"the first {document['played_s']:.1f} s of the drive, at the seat on the table:",
-        f"{'axis':<6}{'asked rms':>12}{'missed rms':>12}{'against':>12}{'':8}{'C moves':>9}",
+        f"{'axis':<6}{'ref. rms':>12}{'error rms':>12}{'false cue':>12}{'':8}{'C moves':>9}",
     ]
     for axis, (name, values) in enumerate(document["axes"].items()):
         unit, factor, unit_of_position = ("m/s2", 1e3, "mm") if axis < 3 else ("rad/s", 1e3, "mrad")

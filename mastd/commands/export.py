@@ -36,7 +36,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--to", metavar="FORMAT", help="name of the format (default: from the suffix of --out)"
     )
-    parser.add_argument("--out", metavar="FILE", type=Path, help="default: beside its source")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="default: next to its source")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--signals",

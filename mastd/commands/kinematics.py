@@ -133,7 +133,7 @@ def run_inverse(arguments: argparse.Namespace) -> int:
         for actuator, length in enumerate(lengths[0]):
             beyond = not geometry.shortest_lengths[actuator] <= length <= geometry.longest_lengths[actuator]
             note = "  beyond the stroke" if beyond else ""
-            print(f"link {actuator + 1}  {length * 1e3:12.6f} mm{note}")
+            print(f"actuator {actuator + 1}  {length * 1e3:12.6f} mm{note}")
     return 0
 
 

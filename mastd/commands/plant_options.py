@@ -28,7 +28,7 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-remote",
         action="store_true",
-        help="permit a --plant address on another machine; the link is not encrypted",
+        help="permit a --plant address on another machine; the plant link is not encrypted",
     )
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="directory for the records (default: runs)"
@@ -38,9 +38,7 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--operators", metavar="ADDRESS", help="address for `mastd ctl` (default: one for this machine)"
     )
-    parser.add_argument(
-        "--rigs", metavar="FILE", help="rigs that may join, in place of those of the settings"
-    )
+    parser.add_argument("--rigs", metavar="FILE", help="rigs that may join, instead of those of the settings")
     parser.add_argument("--truth", metavar="FILE", help="true parameters of the simulated plant")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the simulated plant")
     parser.add_argument(

@@ -37,8 +37,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--out",
         metavar="FILE",
         type=Path,
-        help="page of one run or comparison (.html, .pdf, .png, .svg; default: report.html beside"
-        " the run's record, or compare.html beside the first run's directory",
+        help="page of one run or comparison (.html, .pdf, .png, .svg; default: report.html next to"
+        " the run's record, or compare.html next to the first run's directory",
     )
     parser.set_defaults(run=run)
 

@@ -26,7 +26,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     add_plant_options(parser)
     add_play_options(parser)
     parser.add_argument(
-        "--identified", metavar="FILE", help="values from `mastd identify`, in place of the nominal settings"
+        "--identified", metavar="FILE", help="values from `mastd identify`, instead of the nominal settings"
     )
     parser.set_defaults(run=run)
 

@@ -216,7 +216,7 @@ class Browser:
 
     def _say(self, text: str) -> None:
         if not self.outbox.say(text):
-            self.end(SLOW, "this browser does not receive what is sent")
+            self.end(SLOW, "this browser does not read its messages")
 
     def _say_from_thread(self, text: str) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

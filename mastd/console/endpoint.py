@@ -85,6 +85,6 @@ def endpoint(listen: str, secure: bool) -> Endpoint:
     if not ipaddress.ip_address(address).is_loopback and not secure:
         raise UsageError(
             f"--listen {listen} is reachable from other machines: give --certificate and --private-key, "
-            "or listen at 127.0.0.1 and come by `ssh -L`"
+            "or listen at 127.0.0.1 and connect by `ssh -L`"
         )
     return Endpoint(name, address, port, secure)

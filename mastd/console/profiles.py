@@ -106,7 +106,7 @@ class Profiles:
         if path is None:
             return _unchecked(f"{name[:80]!r} is not in the list of profiles; see it again")
         if self._checking:
-            return _unchecked(f"{self._checking} is being checked; ask again when that is done")
+            return _unchecked(f"{self._checking} is being checked; try again when that is done")
         self._checking = name
         try:
             done = await self._children.run(

@@ -90,7 +90,7 @@ def checked(
     measured = np.ascontiguousarray(lengths, dtype=np.float64)
     if measured.shape != (geometry.actuators,):
         raise KinematicsError(
-            f"lengths have shape {measured.shape}, the geometry has {geometry.actuators} links"
+            f"lengths have shape {measured.shape}, the geometry has {geometry.actuators} actuators"
         )
     pose = np.zeros(DEGREES_OF_FREEDOM) if start is None else np.array(start, dtype=np.float64)
     return measured, pose

@@ -25,7 +25,7 @@ _PIN = (
 )
 _GOOD_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"})
 _DEEP = 0.02
-"""Share of a period that waking from an idle state may take."""
+"""Share of a period that wake-up from an idle state may take."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _stalls(measurement: Measurement, machine: Machine) -> Advice | None:
         return None
     seen = f"up to {milliseconds(longest)} at a time were taken from a busy-waiting thread"
     if stolen:
-        seen += f", the hypervisor says it took {100 * stolen:.2g} % of the time"
+        seen += f", the hypervisor reports that it took {100 * stolen:.2g} % of the time"
     if machine.virtual_machine == "":
         return Advice(
             "Check the firmware for system management interrupts",
@@ -152,7 +152,7 @@ def _isolation(measurement: Measurement, machine: Machine) -> Advice | None:
     if machine.processors < 2:
         return Advice(
             "Use a machine with more processors",
-            "one processor does everything here, the loop cannot have one of its own",
+            "there is only one processor, the loop cannot have a dedicated one",
             "at least two, better four",
         )
     last = machine.processors - 1
@@ -184,7 +184,7 @@ def _idle(measurement: Measurement, machine: Machine) -> Advice | None:
     slowest = max(deep, key=lambda state: state.exit_s)
     return Advice(
         "Disable deep idle states",
-        f"waking from {slowest.name} takes up to {milliseconds(slowest.exit_s)}, too much at"
+        f"wake-up from {slowest.name} takes up to {milliseconds(slowest.exit_s)}, too much at"
         f" {hertz(measurement.rate_hz)}",
         f"cpupower idle-set -D {1e6 * allowed:.0f} (until the next start), or in GRUB_CMDLINE_LINUX:"
         " processor.max_cstate=1 intel_idle.max_cstate=0",
@@ -206,7 +206,7 @@ def _threads(machine: Machine) -> Advice | None:
         return None
     return Advice(
         "Disable hyper-threading",
-        "two threads share each core: what the other one does slows the loop",
+        "two threads share each core: the other one slows the loop",
         "echo off > /sys/devices/system/cpu/smt/control (until the next start), or in GRUB_CMDLINE_LINUX:"
         " nosmt",
     )

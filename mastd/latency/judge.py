@@ -90,8 +90,8 @@ def sentences(measurement: Measurement, tolerances: Tolerances) -> list[str]:
     if stall > 0.25 / rate:
         sentences.append(
             f"A busy-waiting thread was stopped for up to {milliseconds(stall)} without another program"
-            " in its place: that is the hypervisor, the firmware or an interrupt, and no right inside this"
-            " system takes it away."
+            " running: the cause is the hypervisor, the firmware or an interrupt, and no right inside this"
+            " system prevents it."
         )
     return sentences + _reservations(measurement)
 
@@ -153,7 +153,7 @@ def _quality(worst: float) -> str:
         return (
             sentences
             + "usable only with hardware that bridges it: here the drive does, which closes the valve loops"
-            " itself and goes on with the last rate."
+            " itself and continues with the last rate."
         )
     return sentences + "not acceptable in any configuration."
 
@@ -176,8 +176,8 @@ def _reservations(measurement: Measurement) -> list[str]:
     if busy is not None and busy > BUSY and not measurement.own_load:
         sentences.append(
             f"Other programs used {100 * busy:.0f} % of the processors meanwhile (load average"
-            f" {measurement.busy.load_average or 0.0:.1f}): this is what the loop would get beside them, not"
-            " what the machine can do alone."
+            f" {measurement.busy.load_average or 0.0:.1f}): this is the latency of the loop under that"
+            " load, not of the idle machine."
         )
     if measurement.duration_s < LONG_ENOUGH_S or not measurement.own_load:
         how = "under load" if measurement.own_load else "without generated load"

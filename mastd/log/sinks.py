@@ -83,7 +83,7 @@ class PlainLines:
         text = line.message.replace("\n", " ")
         try:
             if self._lost:
-                self._lines.put_nowait(f"{stamp}  {self._lost} lines are missing: nobody was reading\n")
+                self._lines.put_nowait(f"{stamp}  {self._lost} lines are missing: output was not read\n")
                 self._lost = 0
             self._lines.put_nowait(f"{stamp}  {text}\n")
         except queue.Full:

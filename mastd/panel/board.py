@@ -122,7 +122,7 @@ class PanelStatus:
         with self._lock:
             now = self._clock()
             age, waits = now - self._arrived, CONFIRM_S - (now - self._asked)
-            silent = f"no status has come for {age:.0f} s" if age > LOST_S else ""
+            silent = f"no status received for {age:.0f} s" if age > LOST_S else ""
             verb = self._verb if waits > 0.0 else ""
             question = (
                 f" {verb}? press {CONFIRM} within {waits:.0f} s, any other key leaves it " if verb else ""

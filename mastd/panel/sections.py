@@ -53,7 +53,7 @@ def title(view: View, display: Display) -> list[Lines]:
 def age(view: View) -> str:
     """Return how old what is shown is."""
     if not view.status:
-        return "NOTHING HEARD YET"
+        return "NO STATUS YET"
     # A gateway that answers shows a loop that stands still as it was.
     seconds = view.age_s + (number(view.status, "silent_s") or 0.0)
     text = time_text(seconds)
@@ -235,7 +235,7 @@ def people(view: View, display: Display) -> list[Lines]:
     holder = text(view.status, "lease", "holder")
     me = f"you are {view.me}{', OBSERVER: only s and e work' if view.observer else ''}"
     if not holder:
-        who = "nobody; the first command takes control"
+        who = "none; the first command takes control"
     else:
         left = number(view.status, "lease", "left_s")
         whose = "YOU" if holder == view.me else holder
@@ -256,13 +256,13 @@ def vehicle(view: View, display: Display) -> list[Lines]:
         heard = shown(number(rig, "age_s"), 1.0, ".2f", "s ago")
         delay = number(rig, "delay")
         late = "" if delay is None else f", {delay:.0f} steps late"
-        who = f"{text(rig, 'name')} ({text(rig, 'kind')}) of {text(rig, 'operator')}, heard {heard}{late}"
+        who = f"{text(rig, 'name')} ({text(rig, 'kind')}) of {text(rig, 'operator')}, seen {heard}{late}"
         lines.append(row("rig", who))
     if "rigs" not in view.status:
         missing = row("rigs", (UNKNOWN, QUIET))
         return [lines, [*lines, missing]]
     if not entries(view.status, "rigs"):
-        return [lines, [*lines, row("rigs", ("none has joined, nobody drives", QUIET))]]
+        return [lines, [*lines, row("rigs", ("none has joined, no driver", QUIET))]]
     return [lines]
 
 

@@ -41,9 +41,7 @@ def page(status: dict[str, Any]) -> str:
         lines += _loop_lines(status)
     lease = status["lease"]
     lines.append(
-        f"  control      {lease['holder']}, for {_left(lease['left_s'])}"
-        if lease
-        else "  control      nobody"
+        f"  control      {lease['holder']}, for {_left(lease['left_s'])}" if lease else "  control      none"
     )
     if status["loading"]:
         lines.append(f"  loading      {status['loading']}")
@@ -133,7 +131,7 @@ def rig_text(rig: dict[str, Any]) -> str:
     late = "" if delay is None else f", {delay:.0f} steps late"
     way = "" if trip is None else f", round trip {trip * 1e3:.2f} ms"
     heard = _number(rig["age_s"], 1.0, ".2f", "s ago")
-    return f"{rig['name']} ({rig['kind']}) of {rig['operator']}, heard {heard}{late}{way}"
+    return f"{rig['name']} ({rig['kind']}) of {rig['operator']}, seen {heard}{late}{way}"
 
 
 def gear_name(gear: int) -> str:

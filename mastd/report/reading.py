@@ -158,7 +158,7 @@ def _event_text(kind: str, event: Mapping[str, object]) -> str:
             return f"{was}{event.get('to', event.get('state'))}{by}{cause}"
         case "request":
             refused = event.get("refused")
-            return f"asked: {request_text(event)}" + (f", refused: {refused}" if refused else "")
+            return f"requested: {request_text(event)}" + (f", refused: {refused}" if refused else "")
         case "fault":
             action = str(event.get("action", "unknown")).lower().replace("_", " ")
             return f"fault {event.get('name')}{cause}; action: {action}"

@@ -150,8 +150,8 @@ def _columns_of(path: Path) -> tuple[_Column, ...]:
     two = bool(found["left"] or found["right"])
     if two and found["z"]:
         raise FormatError(
-            f"{path}:1:1: the first line names {found['z'][0].name} beside {_left_or_right(found)}, expected "
-            "the one or the others"
+            f"{path}:1:1: the first line names {found['z'][0].name} and {_left_or_right(found)}, expected "
+            "either of them"
         )
     due = ("x", "left", "right") if two else ("x", "z")
     return tuple(found[what][0] if found[what] else _Column(f"{what}_m") for what in due)

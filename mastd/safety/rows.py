@@ -151,7 +151,7 @@ TABLE: tuple[Row, ...] = (
         "the drive's time-out bit",
         Action.INDICATE,
         "commands arrive",
-        "Commands reached the drive too late and it held by itself: check the cycle times and the CPU load.",
+        "Commands reached the drive too late and it stopped by itself: check cycle times and CPU load.",
     ),
     Row(
         Code.OVERRUN,
@@ -185,7 +185,7 @@ TABLE: tuple[Row, ...] = (
         "e-stop input of the plant, or `estop` from an operator",
         Action.POWER_OFF,
         "released and reset",
-        "Somebody stopped the table: make sure that everybody is safe, release the button, then reset.",
+        "An emergency stop was triggered: make sure that everybody is safe, release the button, then reset.",
     ),
     Row(
         Code.RECORDER_LOST,
@@ -357,7 +357,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.GATEWAY_LOST,
         "gateway lost",
-        "time since the gateway's last heartbeat; without it nobody can stop the table",
+        "time since the gateway's last heartbeat; without it operators cannot stop the table",
         Action.STOP,
         "its heartbeat is back",
         "The gateway process has ended or hangs: see its log. The loop stops the table by itself.",
@@ -385,7 +385,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.PATH_BLOCKED,
         "path blocked",
-        "the path would take an actuator past its limit; the pose waits on its path",
+        "the path would move an actuator beyond its limit; the pose waits on its path",
         Action.HOLD,
         "the path continues within the limits",
         "The motion needs more stroke than available: stop, lower the level or load another profile, "

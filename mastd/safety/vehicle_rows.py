@@ -18,12 +18,11 @@ VEHICLE_ROWS: tuple[Row, ...] = (
     Row(
         Code.VEHICLE_LOST,
         "vehicle lost",
-        "a wheel beside the table (stop); a driven vehicle beside its road (hold), or spun (indicate: it "
+        "a wheel off the table (stop); a driven vehicle off its road (hold), or spun (indicate: it "
         "coasts, and the table returns to neutral)",
         Action.HOLD,
         "the vehicle is back, or loaded again",
-        "Beside the table: tie the vehicle down, or reduce the excitation. Beside the road: stop, and "
-        "start again.",
+        "Off the table: tie the vehicle down, or reduce the excitation. Off the road: stop, and start again.",
     ),
     Row(
         Code.DRIVER_LOST,

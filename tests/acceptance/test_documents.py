@@ -26,7 +26,7 @@ PAGES = (
 SERVICE = "The service and its operators"
 FMU_AT_THE_TABLE = "An FMU as a rig"
 APART = {
-    "docs/operating.md": (SERVICE, "A plant of one's own to play on", "The vehicle alone", "Soak"),
+    "docs/operating.md": (SERVICE, "A separate simulated plant", "The vehicle alone", "Soak"),
     "docs/fmi.md": (FMU_AT_THE_TABLE,),
 }
 """Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""
@@ -43,7 +43,7 @@ FILE_BEFORE = re.compile(r"Write `([^`]+)`:\s*$")
 
 
 def passages() -> Iterator[object]:
-    """Give each page without its chapters that stand apart, and each of these."""
+    """Give each page without its separate chapters, and each of these."""
     for page in PAGES:
         for chapter in ("", *APART.get(page, ())):
             marks = [pytest.mark.alone] if (page, chapter) in IN_REAL_TIME else []
@@ -52,7 +52,7 @@ def passages() -> Iterator[object]:
 
 
 def passage(page: str, chapter: str) -> str:
-    """Return the text of a chapter, or without one that of the page but for its chapters that stand apart."""
+    """Return the text of a chapter, or without one that of the page except its separate chapters."""
     chapters = re.split(r"^## ", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
     texts = {text.partition("\n")[0]: text for text in chapters}
     apart = {title: texts.pop(title) for title in APART.get(page, ())}

@@ -133,7 +133,7 @@ def test_on_a_terminal_or_pipe_every_event_is_one_plain_line(
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \S", line) for line in lines)
     texts = [line[21:] for line in lines]
     assert texts[0] == "OFF → LOW (raise)"
-    assert texts.count("fault SAMPLE_MISSING (indicate): leg 3 does not follow") == MAX_IN_A_WINDOW
+    assert texts.count("fault SAMPLE_MISSING (indicate): actuator 3 does not follow") == MAX_IN_A_WINDOW
     rest = texts[1 + MAX_IN_A_WINDOW :]
     assert rest[:2] == ["record begins: blocked", "strange: two lines and \\x1b[2J"]
     assert re.fullmatch(r"not recorded: .*/blocked/run.mcap: cannot record here: File exists", rest[2])

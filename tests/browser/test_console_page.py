@@ -201,7 +201,7 @@ def test_a_profile_from_its_check_to_its_stop(site: Site) -> None:
     screen.page.click("#channels-close")
     assert screen.page.locator("#events li").count() > 4
     press(screen, "release")
-    expect_text(screen, "#lease", "nobody")
+    expect_text(screen, "#lease", "none")
 
 
 NUMBER = (
@@ -262,7 +262,7 @@ def test_two_browsers_and_an_observer(site: Site) -> None:
     press(first, "reset")
     daemon.state("OFF")
     press(first, "release")
-    expect_text(second, "#lease", "nobody")
+    expect_text(second, "#lease", "none")
 
 
 HANG = """() => {

@@ -39,7 +39,7 @@ class Stream:
 
     def fault(self, name: str = "FOLLOWING_ERROR", action: str = "STOP", first: bool = True) -> None:
         """Offer a fault event as the loop does."""
-        event = {"event": "fault", "name": name, "cause": "leg 3 does not follow", "action": action}
+        event = {"event": "fault", "name": name, "cause": "actuator 3 does not follow", "action": action}
         self.event({**event, "first": first, "cycle": self.step})
 
     def event(self, event: Mapping[str, object]) -> None:

@@ -182,7 +182,7 @@ FAULT: dict[str, object] = {
     "event": "fault",
     "code": 12,
     "name": "FOLLOWING_ERROR",
-    "cause": "following error: leg 3 is 41 mm off",
+    "cause": "following error: actuator 3 is 41 mm off",
     "action": "STOP",
     "hint": "An actuator does not follow: check oil pressure, valve and drive gains.",
     "first": True,

@@ -121,10 +121,10 @@ class FmuArchive:
             raise UsageError(f"{self.path}: {DESCRIPTION} is not XML: {_line(error)}") from error
         version = printable(root.get("fmiVersion", "")[:20], keep="")
         if root.tag != "fmiModelDescription" or not version:
-            raise UsageError(f"{self.path}: {DESCRIPTION} does not say its version of FMI")
+            raise UsageError(f"{self.path}: {DESCRIPTION} does not state its version of FMI")
         major = version.partition(".")[0]
         if major not in {"2", "3"}:
-            raise UsageError(f"{self.path}: is of FMI {version}, FMI 2.0 and 3.0 are run; export it anew")
+            raise UsageError(f"{self.path}: has FMI {version}, expected FMI 2.0 or 3.0; export it again")
         element = root.find("CoSimulation")
         if element is None:
             kinds = {"ModelExchange": "model exchange", "ScheduledExecution": "scheduled execution"}

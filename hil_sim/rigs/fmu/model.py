@@ -159,7 +159,7 @@ class FmuModel:
             if self.interface.major == 3:
                 _, finished, early, reached = ended
                 if finished:
-                    raise FmuError("it asks to end the simulation")
+                    raise FmuError("it requests the end of the simulation")
                 if early:
                     raise FmuError(f"it came back early, at {reached:.9g} s")
             self.count += 1
@@ -254,7 +254,7 @@ class FmuModel:
                 self._slave.instantiate(loggingOn=True, logMessage=self._log_3)
         except Exception as error:
             # fmpy's own error says that there is no instance; why, only the FMU's log says.
-            text = self._last_line or "it makes no instance, and does not say why"
+            text = self._last_line or "it creates no instance, and gives no reason"
             raise self.error(f"does not start: {text}") from error
         self._instantiated = True
 

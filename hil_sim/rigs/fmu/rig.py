@@ -90,7 +90,7 @@ class FmuAtTable:
         due = periods // self._ratio - model.count
         if due > self._max_behind:
             raise model.error(
-                f"is slower than the table: {due * self._step_ns / 1e9:.1f} s behind; take a longer --step, "
+                f"is slower than the table: {due * self._step_ns / 1e9:.1f} s behind; use a longer --step, "
                 "or run in lockstep"
             )
         for _ in range(due):
@@ -107,7 +107,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "fmu",
         help="run a co-simulation FMU (FMI 2.0 or 3.0) as a rig",
-        description="Run a co-simulation FMU as a rig: its outputs give the rig's channels, its inputs "
+        description="Run a co-simulation FMU as a rig: its outputs set the rig's channels, its inputs "
         "follow the telemetry channels of the same names (docs/fmi.md).",
     )
     add = parser.add_argument
@@ -117,14 +117,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="CHANNEL=VARIABLE",
         action="append",
         default=[],
-        help="a channel that the FMU calls otherwise; a * at both ends stands for the same rest",
+        help="a channel with another name in the FMU; a * at both ends matches the same rest",
     )
     add(
         "--unit",
         metavar="VARIABLE=UNIT",
         action="append",
         default=[],
-        help="unit of a variable for which the FMU says none",
+        help="unit of a variable for which the FMU states none",
     )
     add(
         "--set",

@@ -100,7 +100,7 @@ def conversion(declared: DeclaredUnit | None, channel: str, si: str) -> Conversi
     if declared is None or not declared.name:
         if si in {"1", ""}:
             return SAME
-        raise units.UnitError(f"says no unit, {channel} is in {si}: state it with --unit")
+        raise units.UnitError(f"states no unit, {channel} is in {si}: give it with --unit")
     known = declared if declared.powers is not None else named(declared.name)
     due = powers_of(si)
     if known.powers is None or due is None:

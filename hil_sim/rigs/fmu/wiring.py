@@ -55,7 +55,7 @@ class Wiring:
         """
         names = [name for name, _ in channels]
         problems = [
-            f"--map {name}={source}: the rig gives no {name}; it gives {', '.join(names)}"
+            f"--map {name}={source}: the rig has no channel {name}; it has {', '.join(names)}"
             for name, source in self.sources.items()
             if name not in names
         ]
@@ -132,7 +132,7 @@ def _with_units(
         for unit, name in _pairs("--unit", text, "VARIABLE=UNIT", known, problems, turned=True):
             if known[name].unit is not None:
                 problems.append(
-                    f"--unit {text}: {name} says its unit, {_unit_name(known[name].unit)}; leave it out"
+                    f"--unit {text}: {name} states its unit, {_unit_name(known[name].unit)}; omit --unit"
                 )
             elif named(unit).powers is None:
                 problems.append(f"--unit {text}: the unit {unit} is not known")

@@ -118,9 +118,7 @@ def carry_out(
                 results.add(futures[done], done.result())
                 report(_line(futures[done], results))
         except BrokenProcessPool as error:
-            raise UsageError(
-                f"{directory}: a play was killed; call again, what is finished is kept"
-            ) from error
+            raise UsageError(f"{directory}: a run was killed; call again, finished ones are kept") from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -130,6 +128,6 @@ def _line(job: Job, results: Results) -> str:
     result = results.get(job)
     assert result is not None
     figures = "  ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
-    end = "" if result.cause is None else f"  NOT PLAYED TO ITS END: {result.cause}"
+    end = "" if result.cause is None else f"  NOT COMPLETED: {result.cause}"
     lines = "".join(f"\n    {line}" for line in result.told)
     return f"{job.group} {job.axis} seed {job.seed}: {figures}{end}{lines}"

@@ -69,7 +69,7 @@ class Peer:
         except BrokenPipeError:
             pass  # its last words are still to be read
         line = self._process.stdout.readline()
-        answer = json.loads(line) if line else {"reason": "its process ended without a word"}
+        answer = json.loads(line) if line else {"reason": "its process ended without a result"}
         if "us" not in answer:
             raise PeerMissingError(f"{self.name}: {answer['reason']}")
         return float(answer["us"])

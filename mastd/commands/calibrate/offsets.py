@@ -36,7 +36,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     offsets = kinds.add_parser(
         "offsets",
         help="offsets of the length transducers that cause force fight between the actuators",
-        description="Run a slow motion, or take the record of one, and show the offsets of the length "
+        description="Run a slow motion, or evaluate the record of one, and show the offsets of the length "
         "transducers that cause force fight between the actuators; written only with --write.",
     )
     offsets.add_argument(
@@ -50,7 +50,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         dest="source",
         metavar="RUN",
         type=Path,
-        help="run nothing, take an existing run: directory, run.mcap or fault-….mcap",
+        help="run nothing, evaluate an existing run: directory, run.mcap or fault-….mcap",
     )
     offsets.add_argument(
         "--write",
@@ -148,7 +148,7 @@ def _new_offsets(found: LengthOffsets, table: TableSettings) -> list[float]:
 def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object]) -> str:
     lines = [f"offsets of the lengths, from {document['run']}"]
     width = max(len(actuator.name) for actuator in table.links)
-    lines.append(f"  {'link':<{width}}  offset, mm      new, mm")
+    lines.append(f"  {'actuator':<{width}}  offset, mm      new, mm")
     for actuator, new in zip(table.links, _new_offsets(found, table), strict=True):
         lines.append(
             f"  {actuator.name:<{width}}  {actuator.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}"

@@ -69,7 +69,9 @@ def slow_motion(run: Run, geometry: Geometry) -> SlowMotion:
         run.matrix(run.numbered(name))[rows] for name in ("length", "force", "command.length")
     )
     if lengths.shape[1] != geometry.actuators:
-        raise FormatError(f"{run.path}: {lengths.shape[1]} lengths of a table on {geometry.actuators} links")
+        raise FormatError(
+            f"{run.path}: {lengths.shape[1]} lengths, but the table has {geometry.actuators} actuators"
+        )
     return SlowMotion(poses, lengths, forces, commands - lengths_at(geometry, reference))
 
 

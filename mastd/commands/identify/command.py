@@ -44,8 +44,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--profile",
         metavar="PROFILE",
-        help="profile whose payload is on the table (file, or name of a starter profile; default: that of"
-        " the play, which is nothing)",
+        help="profile whose payload is on the table (file or starter name; default: empty table)",
     )
     parser.add_argument(
         "--play", metavar="PROFILE", default="identify", help="profile to run (default: identify)"
@@ -55,13 +54,13 @@ def add_parsers(subparsers: Subparsers) -> None:
         dest="source",
         metavar="RUN",
         type=Path,
-        help="run nothing, take an existing run",
+        help="run nothing, evaluate an existing run",
     )
     parser.add_argument(
         "--write",
         metavar="FILE",
         type=Path,
-        help="file of the values found (default: identified-DATE.yaml beside the record)",
+        help="file of the identified values (default: identified-DATE.yaml next to the record)",
     )
     add_plant_options(parser)
     add_play_options(parser)

@@ -87,14 +87,14 @@ def matrix_blocks(matrices: Matrices) -> tuple[Block, ...]:
     return (
         Heading("Frequency response of the axes"),
         Paragraph(
-            "Measured acceleration of C over the one asked for, axis by axis; coherence: the share of each"
-            " axis' power that all six explain."
+            "Measured over reference acceleration of C, axis by axis; coherence: the fraction of each axis'"
+            " power that all six explain."
         ),
         Pictures(_panels(matrices.axes, AXES, AXES, matrices.band)),
         Heading("Frequency response of the actuators"),
         Paragraph(
-            "The same by links. Of four that carry one plane each answers itself by three quarters and the"
-            " others by a quarter where all is well: what they would do against each other is not driven."
+            "The same by actuators. Of four in one plane the ideal response is three quarters of the own"
+            " command and a quarter of each other one: their null space is not driven."
         ),
         Pictures(
             _panels(

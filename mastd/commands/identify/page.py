@@ -54,8 +54,8 @@ def identified_page(
         Pictures(_bars(rows)),
         Heading("Valve delay"),
         Paragraph(
-            "From the opening that the drive asks for to the spool, beyond the nominal second-order lag; a"
-            " slower spool counts as delay."
+            "From the opening commanded by the drive to the spool, in addition to the nominal second-order"
+            " lag; a slower spool appears as delay."
         ),
         Pictures(tuple(_delay(actuator, table, number) for number, actuator in enumerate(found.actuators))),
         Heading("Actuator forces, and the part explained by body and friction"),
@@ -87,7 +87,7 @@ def _bars(rows: Sequence[Row]) -> tuple[Panel, ...]:
             )
             for number, row in enumerate(own, start=1)
         )
-        panels.append(Panel(f"{quantity}{unit}", "link", bars=bars, bounds=nominal))
+        panels.append(Panel(f"{quantity}{unit}", "actuator", bars=bars, bounds=nominal))
     return tuple(panels)
 
 
@@ -133,7 +133,7 @@ def _remains(found: Findings) -> tuple[tuple[str, str], ...]:
     leakage = ", ".join(figure(actuator.oil.leakage[0], 1e12, 3) for actuator in found.actuators)
     zero = ", ".join(figure(actuator.oil.zero[0], 1e2, 2) for actuator in found.actuators)
     return (
-        ("unexplained force", f"{figure(found.body.residual, 1.0, 3)} N a link"),
+        ("unexplained force", f"{figure(found.body.residual, 1.0, 3)} N per actuator"),
         ("unexplained oil volume, as travel", f"{oil} µm"),
         ("leakage across the pistons", f"{leakage} · 10⁻¹² m³/(s Pa)"),
         ("spool position with the valve closed", f"{zero} %"),

@@ -74,7 +74,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser.add_argument("--resume", metavar="DIR", type=Path, help="continue the iteration in this directory")
     add_plant_options(parser)
     parser.add_argument(
-        "--identified", metavar="FILE", help="values from `mastd identify`, in place of the nominal settings"
+        "--identified", metavar="FILE", help="values from `mastd identify`, instead of the nominal settings"
     )
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.set_defaults(run=run)

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             return carry_out(arguments)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise UsageError(
-            f"{arguments.vehicle}: its numbers cannot be calculated with ({error}); look for a mass, "
+            f"{arguments.vehicle}: its numbers cannot be calculated with ({error}); check for a mass, "
             "inertia, stiffness, damping or position of an implausible size"
         ) from error
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 PERIOD: Final = 1e-3
 DAMPING: Final = 0.02
 """Damping ratio of the oil columns without the drive's own damping: leakage and friction of the pistons."""
-_TEXT = (
-    "vehicles on the table: stability of the loop whose wrench comes a period late, and what would break it"
-)
+_TEXT = "vehicles on the table: stability of the loop with a wrench delayed by one period, and its margins"
 _HEADINGS = (
     "vehicle",
     "table",
@@ -29,7 +27,7 @@ _HEADINGS = (
     "periods late",
     "table mass",
     "tyre stiffness",
-    "least damping",
+    "min. damping",
 )
 
 
@@ -75,7 +73,7 @@ def run_coupling(arguments: argparse.Namespace) -> int:
     if shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     if not found:
-        raise UsageError(f"{settings.name}: no shipped vehicle has room on it; name one of your own")
+        raise UsageError(f"{settings.name}: no shipped vehicle fits on it; name another one")
     print(_document(found, settings) if arguments.json else _page(found, settings))
     return 0
 
@@ -160,12 +158,12 @@ def _page(found: dict[str, dict[str, Margins]], settings: TableSettings) -> str:
                 ]
             )
     head = (
-        f"{settings.name}: wrench a period of {1e3 * PERIOD:g} ms late, oil columns damped by {DAMPING:.0%}"
+        f"{settings.name}: wrench {1e3 * PERIOD:g} ms late (one period), oil damped by {DAMPING:.0%}"
     )
     legend = (
-        "largest |z| below 1: every motion dies out. The other columns, each by itself, say where that\n"
-        "ends: the wrench so many times as large, so many periods late (1 in the loop), a table of this\n"
-        "share of its mass, tyres so many times as stiff, oil columns of less damping than this."
+        "largest |z| below 1: stable. The other columns are the stability limits, one parameter at a time:\n"
+        "factor on the wrench, delay in periods (1 in the loop), factor on the table's mass, factor on the\n"
+        "tyre stiffness, minimum damping of the oil columns."
     )
     return f"{head}\n{table_text(_HEADINGS, rows)}\n{legend}"
 

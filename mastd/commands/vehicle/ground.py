@@ -24,7 +24,7 @@ def add_ground_options(parser: argparse.ArgumentParser) -> None:
         "--road",
         default="flat",
         metavar="flat|class:A…H[:SEED]|FILE.crg|FILE.csv",
-        help="what is driven on: flat, a random road of a class of ISO 8608 (1 km), an OpenCRG road, or a "
+        help="road: flat, a random road of a class of ISO 8608 (1 km), an OpenCRG road, or a "
         "measured one of x_m and z_m, or x_m, left_m and right_m, as the car's wheels feel it. A road begins "
         "1 m before the foremost wheel, at height zero and heading ahead (default: flat)",
     )

@@ -97,7 +97,7 @@ def _add_line_parsers(subparsers: Subparsers) -> None:
         "--path",
         metavar="slalom|circle:RADIUS|FILE.csv",
         help="another course: a slalom of six cones 30 m apart, a circle to the left such as circle:40m, "
-        "or the points x_m, y_m of a file, which begins where the car stands and heads along x",
+        "or the points x_m, y_m of a file, which begins at the car and heads along x",
     )
     step = _history(subparsers, "kerb", "over a kerb, rolling freely: loads, travel (30 km/h, 2.5 s)")
     add_quantities(
@@ -142,7 +142,7 @@ def drive(arguments: argparse.Namespace) -> int:
     with Progress(
         lambda done: f"{done:.2f} of {manoeuvre.duration:.2f} s",
         shown=not arguments.json and sys.stderr.isatty(),
-        first="compiling, or loading what was compiled …",
+        first="compiling, or loading compiled kernels …",
     ) as progress:
         trace, seconds_per_step = play(
             model,

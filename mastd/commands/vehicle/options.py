@@ -35,9 +35,9 @@ _QUANTITIES: dict[str, tuple[Dimension, str]] = {
     "rack-travel": (units.LENGTH, "displacement of the rack either way (default: as far as it goes)"),
     "distance": (units.LENGTH, "x where the bump begins; the model's x = 0 starts at 0 (default: 5 m)"),
     "frequency": (units.FREQUENCY, "of the sine (default: 0.5 Hz)"),
-    "offset": (units.LENGTH, "how far to the side the other lane lies, left positive (default: 3.5 m)"),
-    "preview": (units.TIME, "how far ahead the driver looks (default: 0.6 s)"),
-    "pedal": (units.RATIO, "share of the brakes that the pedal asks for (default: 100 %%)"),
+    "offset": (units.LENGTH, "lateral offset of the other lane, left positive (default: 3.5 m)"),
+    "preview": (units.TIME, "preview time of the driver (default: 0.6 s)"),
+    "pedal": (units.RATIO, "position of the brake pedal (default: 100 %%)"),
     "deceleration": (units.ACCELERATION, "held by the driver's foot, instead of --pedal"),
     "friction-left": (units.RATIO, "factor on the tyres' friction left of y = 0 (default: 100 %%)"),
     "friction-right": (units.RATIO, "factor on the tyres' friction right of y = 0 (default: 100 %%)"),
@@ -109,7 +109,7 @@ def add_manoeuvre(
         default="chassis",
         metavar="NAME",
         help="chassis: equations relative to the chassis, constant (chord) Jacobian; inertial: a full Newton "
-        f"Jacobian every step; over a tree of links: {', '.join(TREE_FORMULATIONS)}. All make the same "
+        f"Jacobian every step; over a tree of links: {', '.join(TREE_FORMULATIONS)}. All give the same "
         "motion; equilibria, modes and kinematics do not depend on it (default: chassis)",
     )
     parser.add_argument(

@@ -38,7 +38,7 @@ _COLUMNS = (
 
 def add_tyre_parser(manoeuvres: Subparsers) -> None:
     """Add the parser of ``tyre``."""
-    text = "what a tyre property file (.tir) says; its curves"
+    text = "contents and curves of a tyre property file (.tir)"
     parser = manoeuvres.add_parser("tyre", help=text, description=text[0].upper() + text[1:] + ".")
     parser._negative_number_matcher = _NEGATIVE_QUANTITY
     parser.add_argument("file", type=Path, metavar="FILE", help="property file: PAC2002, MF 5.2 or MF 6.1")
@@ -46,7 +46,7 @@ def add_tyre_parser(manoeuvres: Subparsers) -> None:
         "--load",
         nargs="+",
         metavar="FORCE",
-        help="wheel loads to look at, such as 4kN (default: half, one and one and a half the nominal load)",
+        help="wheel loads of the curves, such as 4kN (default: 0.5, 1 and 1.5 times the nominal load)",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE.svg|png|pdf", help="draw the curves")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")

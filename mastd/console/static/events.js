@@ -31,7 +31,7 @@ export class Events {
     this._active(before?.active ?? [], status);
     const holder = status.lease?.holder ?? "";
     if (before && holder !== (before.lease?.holder ?? "")) {
-      this.note("idle", holder ? `${holder} commands` : "nobody commands any more");
+      this.note("idle", holder ? `${holder} commands` : "control is free");
     }
     if (before && status.profile.loaded !== before.profile.loaded && status.profile.name) {
       this.note("idle", `loaded: ${status.profile.name}`);

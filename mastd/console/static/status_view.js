@@ -55,7 +55,7 @@ export class StatusView {
   _lease(lease) {
     const mine = lease?.holder === this._operator;
     const left = lease ? ` (${Math.max(0, Math.ceil(lease.left_s))} s)` : "";
-    setText(byId("lease"), lease ? `${mine ? "you" : lease.holder}${left}` : "nobody");
+    setText(byId("lease"), lease ? `${mine ? "you" : lease.holder}${left}` : "none");
     setTone(byId("lease"), lease ? (mine ? "good" : "warn") : "idle");
   }
 }

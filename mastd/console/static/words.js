@@ -37,7 +37,7 @@ export function hindrance(verb, status, operator, role) {
   if (role !== "operator") return "you are an observer: watch, stop and e-stop only";
   const holder = status.lease?.holder;
   if (holder && holder !== operator) return `${holder} has control for another ${Math.ceil(status.lease.left_s)} s`;
-  if (verb === "release") return holder ? "" : "nobody has control";
+  if (verb === "release") return holder ? "" : "control is free";
   if (status.loop !== "running") return status.advice;
   const { states } = VERBS[verb];
   if (!states.includes(status.state)) return `${verb} is for ${listed(states)}; the state is ${status.state}`;

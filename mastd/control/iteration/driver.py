@@ -353,7 +353,7 @@ def _matrix(
     values = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
     report(f"frequency response matrix, mean coherence: {values}")
     if min(coherence.values()) < _LOW_COHERENCE:
-        report("low coherence: uncorrelated response is hardly corrected; use a higher level or longer noise")
+        report("low coherence: uncorrelated response is not corrected; use a higher level or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
     return history, matrix

@@ -76,9 +76,9 @@ def plan_jog(
     kind, index, amount = arguments[:3]
     names = AXES if kind == 0 else [str(actuator + 1) for actuator in range(limits.geometry.actuators)]
     if kind not in (0, 1) or not 0 <= index < len(names) or index != int(index):
-        return _refused("there is no such axis or link")
+        return _refused("no such axis or actuator")
     if not math.isfinite(amount):
-        return _refused("the amount is no number")
+        return _refused("the amount is not a number")
     if kind == 0:
         return jog_axis(pose, int(index), amount, limits)
     return jog_actuator(pose, int(index), amount, limits, observer, ranges)
@@ -88,11 +88,11 @@ def jog_axis(pose: FloatArray, axis: int, amount: float, limits: PathLimits) -> 
     """Return the jog of coordinate ``axis`` of ``pose`` (6,) by ``amount`` m or rad."""
     target = np.array(pose)
     target[axis] += amount
-    free = _free_share(pose, target, limits)
+    free = _free_fraction(pose, target, limits)
     if free >= 1.0:
         return Jog(target)
     possible = _rounded(amount * free, axis < 3)
-    where = f"{AXES[axis]} can go {possible} from here" if free > 0.0 else "nothing is left that way"
+    where = f"{AXES[axis]} can move {possible} from here" if free > 0.0 else "no travel is left that way"
     return _refused(
         f"strokes and pose limits do not allow {AXES[axis]} {_rounded(amount, axis < 3)}; {where}"
     )
@@ -115,7 +115,7 @@ def jog_actuator(
     low, high = max(least, -reach) - away, min(greatest, reach) - away
     if not low - _ROUNDING <= amount <= high + _ROUNDING:
         return _refused(
-            f"link {actuator + 1} stands {away * 1e3:+.1f} mm from neutral and may move alone between "
+            f"actuator {actuator + 1} is {away * 1e3:+.1f} mm from neutral and can move alone between "
             f"{max(least, -reach) * 1e3:+.4g} and {min(greatest, reach) * 1e3:+.4g} mm; "
             f"{low * 1e3:+.1f} to {high * 1e3:+.1f} mm are possible from here"
         )
@@ -127,25 +127,25 @@ def jog_actuator(
     others = np.abs(lengths_at(geometry, target)[0] - lengths)
     if not (converged and np.all(others <= STAYS)):
         return _refused(
-            f"from this pose link {actuator + 1} cannot move {amount * 1e3:+.1f} mm alone, the others would "
-            f"have to give way by up to {np.max(others) * 1e3:.2g} mm; raise to neutral first, or jog an axis"
+            f"from this pose actuator {actuator + 1} cannot move {amount * 1e3:+.1f} mm alone, the others "
+            f"would move by up to {np.max(others) * 1e3:.2g} mm; raise to neutral first, or jog an axis"
         )
-    free = _free_share(pose, target, limits)
+    free = _free_fraction(pose, target, limits)
     if free < 1.0:
         possible = f"{_floor(amount * free * 1e3):+.1f} mm are possible from here"
         return _refused(
-            f"the pose limits do not allow link {actuator + 1} {amount * 1e3:+.1f} mm; {possible}"
+            f"the pose limits do not allow actuator {actuator + 1} {amount * 1e3:+.1f} mm; {possible}"
         )
     return Jog(target)
 
 
-def _free_share(pose: FloatArray, target: FloatArray, limits: PathLimits) -> float:
-    """Return the share of the line from ``pose`` to ``target`` that keeps strokes and pose limits.
+def _free_fraction(pose: FloatArray, target: FloatArray, limits: PathLimits) -> float:
+    """Return the fraction of the line from ``pose`` to ``target`` that keeps strokes and pose limits.
 
-    A place beyond a limit counts only where the line leads further out: the way back is always free.
+    A point beyond a limit counts only where the line leads further out: the way back is always free.
     """
-    shares = np.linspace(0.0, 1.0, SAMPLES)
-    line = pose + shares[:, None] * (target - pose)
+    fractions = np.linspace(0.0, 1.0, SAMPLES)
+    line = pose + fractions[:, None] * (target - pose)
     away = np.hstack((lengths_at(limits.geometry, line) - limits.geometry.neutral_lengths, line))
     bounds = np.concatenate((limits.reach, limits.pose)) + _ROUNDING
     beyond = np.abs(away[1:]) > bounds
@@ -153,11 +153,11 @@ def _free_share(pose: FloatArray, target: FloatArray, limits: PathLimits) -> flo
     bad = np.flatnonzero(np.any(beyond & outwards, axis=1))
     if not bad.size:
         return 1.0
-    # The last free place, to the point between two samples where the first bound is met.
+    # The last free point, to the point between two samples where the first bound is met.
     before, after = np.abs(away[bad[0]]), np.abs(away[bad[0] + 1])
     rise = np.where(after > before, after - before, np.inf)
     met = np.min(np.where((after > bounds) & (after > before), (bounds - before) / rise, 1.0))
-    return float(max(shares[bad[0]] + np.clip(met, 0.0, 1.0) * (shares[1] - shares[0]), 0.0))
+    return float(max(fractions[bad[0]] + np.clip(met, 0.0, 1.0) * (fractions[1] - fractions[0]), 0.0))
 
 
 def _alone(actuator: int, ranges: JogRanges) -> str:
@@ -166,10 +166,10 @@ def _alone(actuator: int, ranges: JogRanges) -> str:
         for (first, second), (low, high) in ranges.pairs.items()
     ]
     free = [str(index + 1) for index in range(len(ranges.single)) if np.any(ranges.single[index])]
-    together = f"; together could move {', '.join(others)}" if others else ""
-    alone = f"links {', '.join(free)} can move alone; " if free else ""
+    together = f"; possible together: {', '.join(others)}" if others else ""
+    alone = f"actuators {', '.join(free)} can move alone; " if free else ""
     return (
-        f"link {actuator + 1} cannot move while the others stand{together}; {alone}"
+        f"actuator {actuator + 1} cannot move while the others are at rest{together}; {alone}"
         "jog heave, roll or pitch instead"
     )
 

@@ -102,7 +102,7 @@ def placed(
     by_offset = [key for key in (*_BY_OFFSET, *_ROTATION) if key in modifiers]
     if by_point and by_offset:
         stated = modifiers[by_offset[0]]
-        warnings.append(f"{stated.location}: {by_offset[0].upper()} beside REFPOINT_…: REFPOINT_… is used")
+        warnings.append(f"{stated.location}: {by_offset[0].upper()} and REFPOINT_…: REFPOINT_… is used")
     if by_point:
         u = _point(road.start, road.length, "u", road.start, modifiers)
         v = _point(float(road.across[0]), float(np.ptp(road.across)), "v", 0.0, modifiers)
@@ -165,7 +165,7 @@ def _point(begin: float, length: float, axis: str, default: float, modifiers: Mo
     )
     if absolute is not None and fraction is not None:
         name = f"REFPOINT_{axis.upper()}"
-        raise FormatError(f"{fraction.location}: {name}_FRACTION beside {name}, expected only one of them")
+        raise FormatError(f"{fraction.location}: {name}_FRACTION and {name}, expected only one of them")
     if absolute is not None:
         return absolute.value
     if fraction is None and offset is None:

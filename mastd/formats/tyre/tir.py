@@ -281,7 +281,7 @@ def _format(reading: _Reading, coefficients: Mapping[str, float]) -> Format | No
         return by_version
     if entry is None:
         if reading.entries:
-            problem = "neither PROPERTY_FILE_FORMAT nor FITTYP says which format this is"
+            problem = "neither PROPERTY_FILE_FORMAT nor FITTYP states the format"
             reading.problems.append(f"{reading.path}: {problem}; {names.FORMATS_TEXT}")
         return None
     found = names.FORMATS_BY_TEXT.get(text)

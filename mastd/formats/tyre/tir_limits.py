@@ -23,7 +23,7 @@ def improbable(coefficients: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         if value > 0.0 and not low <= value <= high:
             slipped = any(low <= value * factor <= high for factor in (_THOUSAND, 1.0 / _THOUSAND))
             question = ": is [UNITS] right?" if slipped else ""
-            yield name, f"{value:g} {unit}, due is {low:g} to {high:g} {unit}{question}"
+            yield name, f"{value:g} {unit}, expected {low:g} to {high:g} {unit}{question}"
     low, high = _FRICTION
     for name, scale in (("PDX1", "LMUX"), ("PDY1", "LMUY")):
         factor = coefficients.get(scale, 1.0)
@@ -31,7 +31,7 @@ def improbable(coefficients: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         if friction > 0.0 and not low <= friction <= high:
             scaled = f" times {scale}, {factor:g}," if scale in coefficients else ""
             shown = f"{coefficients[name]:g}{scaled} is a friction of {friction:g}"
-            yield name, f"{shown}, due is {low:g} to {high:g}"
+            yield name, f"{shown}, expected {low:g} to {high:g}"
     yield from _ranges(coefficients)
 
 

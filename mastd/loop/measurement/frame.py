@@ -70,8 +70,8 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
             ),
             Field("residual", 1, "m", "forward kinematics: sum of the absolute length differences left"),
             Field("updates", 1, "1", "forward kinematics: updates of the observer"),
-            Field("redundancy_residual", 1, "m", "disagreement of the redundant link with the others"),
-            Field("internal_force", 1, "N", "actuator forces along the null space of the links"),
+            Field("redundancy_residual", 1, "m", "redundancy residual of the lengths"),
+            Field("internal_force", 1, "N", "internal force: actuator forces along the null space"),
             Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
             Field("length", actuators, "m", "measured length, calibrated"),
             Field("length_rate", actuators, "m/s", "rate of the measured length"),
@@ -84,7 +84,7 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
                 for field in sample_layout(actuators, accelerometers)
             ),
-            *((Field(RIGS, rigs, "SI", "what the rigs give"),) if rigs else ()),
+            *((Field(RIGS, rigs, "SI", "the rigs' values"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
         ),
     )

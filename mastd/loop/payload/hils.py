@@ -127,4 +127,4 @@ class TableVehicle:
     def _beside(self) -> str:
         outside = self._vehicle.signals[self._vehicle.layout.wheel(7)]
         wheel = int(np.argmax(outside))
-        return f"{self.name}: wheel {self.wheels[wheel]} is {outside[wheel] * 1e3:.0f} mm beside the table"
+        return f"{self.name}: wheel {self.wheels[wheel]} is {outside[wheel] * 1e3:.0f} mm off the table"

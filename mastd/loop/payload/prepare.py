@@ -121,8 +121,8 @@ def found_body(payload: IdentifiedPayload) -> Carried:
 def _refuse_slow(period: float) -> None:
     if not 1.0 / period >= MIN_RATE:
         raise UsageError(
-            f"rate: {1.0 / period:g} Hz; a simulated vehicle requires at least {MIN_RATE:g} Hz so that what "
-            "is felt at the seat can be frequency-weighted"
+            f"rate: {1.0 / period:g} Hz; a simulated vehicle requires at least {MIN_RATE:g} Hz so that the "
+            "seat's acceleration can be frequency-weighted"
         )
 
 

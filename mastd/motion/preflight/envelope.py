@@ -235,7 +235,7 @@ class Envelope:
         limits: list[Limit] = []
         for name, row, unit in ACTUATOR_LIMITS:
             actuator = int(np.argmax(worst[row] / self._bounds[row]))
-            where = f"link {actuator + 1}: {self._table.links[actuator].name}"
+            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
             limits.append(_upper(name, worst[row, actuator], self._bounds[row, actuator], unit, where))
         return limits
 

@@ -190,7 +190,7 @@ class Examiner:
         for name, row, unit in ACTUATOR_LIMITS:
             bounds, worst = self._bounds[row], findings.actuators[row]
             actuator = int(np.argmax(worst / bounds))
-            where = f"link {actuator + 1}: {self._table.links[actuator].name}"
+            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
             limits.append(
                 _upper(
                     name,

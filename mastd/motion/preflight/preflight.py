@@ -295,8 +295,8 @@ def _floor(scale: float) -> float:
 def _unknown_load(payload: Payload) -> Iterator[str]:
     if isinstance(payload, ExternalPayload):
         yield (
-            f"what the vehicle of rig {payload.rig} does to the table is not known before: the rigid body"
-            f" of {payload.mass:g} kg that stands in for it was counted on"
+            f"the forces of the vehicle of rig {payload.rig} are not known beforehand: checked with its rigid"
+            f" body of {payload.mass:g} kg"
         )
 
 
@@ -310,8 +310,8 @@ def _warnings(modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band:
     swinging = [frequency for frequency in oil_columns if excited(frequency)]
     if swinging:
         told = ", ".join(f"{frequency:.1f}" for frequency in swinging)
-        yield f"{reach} excites the table on its oil columns, with the vehicle on it at {told} Hz"
+        yield f"{reach} excites the oil-column resonances of the table with the vehicle on it, {told} Hz"
     light = [mode for mode in modes if excited(mode.frequency_hz) and mode.damping < _LIGHT_DAMPING]
     if light:
         told = ", ".join(f"{mode.name} at {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in light)
-        yield f"{reach} excites what the vehicle hardly damps: {told}"
+        yield f"{reach} excites lightly damped modes of the vehicle: {told}"

@@ -100,7 +100,7 @@ class Preflight:
             lines.extend(_vehicle_lines(self.vehicle))
         modes = ", ".join(f"{frequency:.1f}" for frequency in self.oil_column_frequencies)
         carried = "payload" if self.vehicle is None else "vehicle, as one body,"
-        lines.append(f"table and {carried} swing on the oil columns at {modes} Hz")
+        lines.append(f"oil-column resonances of table and {carried}: {modes} Hz")
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= MAX_SCALE else ""
@@ -147,7 +147,7 @@ def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:
             f"{_HOP} {hops[0].frequency_hz:.1f} to {hops[-1].frequency_hz:.1f} Hz "
             f"({damping[0]:.2f} to {damping[-1]:.2f})"
         )
-    yield f"it swings on springs and tyres, damping ratio in brackets: {', '.join(told)}"
+    yield f"ride modes on springs and tyres, damping ratio in brackets: {', '.join(told)}"
     lifted = {name: ratio for name, ratio in vehicle.lift_off.items() if ratio > 0.0}
     ratios = ", ".join(f"{name} {ratio:.2%}" for name, ratio in lifted.items())
     yield f"off the table, of the time: wheel {ratios}" if lifted else "no wheel leaves the table"

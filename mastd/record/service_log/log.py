@@ -137,7 +137,7 @@ class ServiceLog:
         if whole:
             self._write(Line("end", "the loop has ended", NOTICE), time.time())
         else:
-            gone = "the loop's process ended without notice: the drive lets the table down by itself"
+            gone = "the loop's process ended without notice: the drive lowers the table by itself"
             advice = "Find the cause (journalctl, dmesg: killed?), then restart it; it starts in OFF"
             self._write(Line("end", f"{gone}. {advice}", CRITICAL), time.time())
         self._sink.close()

@@ -105,7 +105,7 @@ def _banner(document: Mapping[str, Any]) -> Banner:
             if noise["duration"]
             else f"frequency response matrix: {noise['source']}"
         )
-    verdict = "NO PLAY" if best is None else f"PLAY {best['number']}: {figure(best['error'], digits=3)}"
+    verdict = "NO RUN" if best is None else f"RUN {best['number']}: {figure(best['error'], digits=3)}"
     return Banner(str(document["name"]), verdict, "", tuple(lines))
 
 
@@ -123,7 +123,7 @@ def _plays(document: Mapping[str, Any]) -> Table:
                 Cell(figure(play["error"], digits=3), best),
                 *(Cell(figure(one["nrmse"], digits=3)) for one in play["figures"]),
                 *cells(
-                    "profile" if made is None else f"play {made}",
+                    "profile" if made is None else f"run {made}",
                     figure(play["gain"]),
                     f"{play['share']:.0%}",
                     play["limit"] or "–",
@@ -135,8 +135,8 @@ def _plays(document: Mapping[str, Any]) -> Table:
 
 _EXPLANATION: Final = (
     "Error: rms of target minus response over the rms of the target, in the judged band, without shifting in"
-    " time; of a response that should hardly move over the largest of its kind. All: root of the mean square"
-    " over what is asked for. Step: what the check let through of the correction."
+    " time; for a response that should be zero, over the largest of its kind. All: root of the mean square"
+    " over the responses with a target. Step: fraction of the correction that the check permits."
 )
 
 

@@ -192,10 +192,10 @@ def _asked(view: View) -> list[Block]:
 def _done(view: View, result: Result) -> Facts:
     run = view.run
     requests = [
-        happening.text.removeprefix("asked: ")
+        happening.text.removeprefix("requested: ")
         + (f" at {seconds(happening.time)} s" if happening.time is not None else "")
         for happening in view.happenings
-        if happening.text.startswith("asked: ")
+        if happening.text.startswith("requested: ")
     ]
     ended = run.end.get("ended_unix")
     gaps = sum(1 for event in run.events if event.get("event") == "gap")

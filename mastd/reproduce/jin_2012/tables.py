@@ -152,7 +152,7 @@ def _contraction(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> lis
         "grid": float(np.max(workspace.contraction(geometry, gain, poses))),
         "stroke": workspace.stroke_contraction(geometry, gain),
     }
-    places = {"grid": "over the grid", "stroke": "over the whole stroke of every link"}
+    places = {"grid": "over the grid", "stroke": "over the whole stroke of every actuator"}
     return [
         Item(
             f"004.contraction.{name}",
@@ -185,7 +185,7 @@ def _table_3(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> list[It
         found += [
             compare(
                 f"{prefix}.updates_max",
-                f"Table 3, {name}: most updates",
+                f"Table 3, {name}: maximum updates",
                 column.updates_max,
                 float(rows.updates.max()) if converged else None,
                 "1",
@@ -237,7 +237,7 @@ def _table_4(geometry: Geometry, gain: FloatArray) -> list[Item]:
             ours = round(min(abs(least), greatest) * 1e3, 6)
         names = "_".join(str(actuator) for actuator in actuators)
         spoken = " and ".join(str(actuator) for actuator in actuators)
-        what = f"Table 4: range ± in which link {spoken} may move alone, whole mm"
+        what = f"Table 4: range ± in which actuator {spoken} may move alone, whole mm"
         found.append(compare(f"004.table4.links_{names}_mm", what, paper, ours, "mm"))
     return found
 
@@ -261,8 +261,8 @@ def _singular(geometry: Geometry) -> list[Item]:
         flat = np.array([np.linalg.norm(vectors[0]), 0.0, 0.0]) - vectors[0]
         poses["figure_8"] = np.concatenate((flat, np.zeros(3)))
     whats = {
-        "figure_7b": "Figure 7(b): distance to singularity where links 5 and 6 lie on one line",
-        "figure_8": "Figure 8: distance to singularity where links 1 to 4 lie in one plane",
+        "figure_7b": "Figure 7(b): distance to singularity where actuators 5 and 6 are collinear",
+        "figure_8": "Figure 8: distance to singularity where actuators 1 to 4 are coplanar",
     }
     found = []
     for name, pose in poses.items():

@@ -29,10 +29,10 @@ from mastd.settings.core.quantity import (
 )
 from mastd.units import STANDARD_GRAVITY
 
-Gain = Annotated[Ratio, Field(ge=0.0, le=2.0, description="Share of the vehicle's motion; 0 leaves it out.")]
+Gain = Annotated[Ratio, Field(ge=0.0, le=2.0, description="Gain on the vehicle's motion; 0 omits it.")]
 Corner = Annotated[
     Frequency,
-    Field(ge=0.01, le=20.0, description="Corner ω/2π of the high-pass: slower motion is taken off."),
+    Field(ge=0.01, le=20.0, description="Corner ω/2π of the high-pass: slower motion is removed."),
 ]
 DampingRatio = Annotated[Ratio, Field(ge=0.5, le=2.0, description="Damping ratio ζ at the corner.")]
 SlowCorner = Annotated[
@@ -246,7 +246,7 @@ class WashoutSettings(Settings):
         for name, along in (("surge", self.surge), ("sway", self.sway)):
             if not stands_for < along.return_acceleration:
                 what = (
-                    f"stands for {stands_for:.3g} m/s2, it must stand for less than return_acceleration of "
+                    f"corresponds to {stands_for:.3g} m/s2, which must be less than return_acceleration of "
                     f"{name}, {along.return_acceleration:g} m/s2"
                 )
                 problems.append((("tilt", "angle"), what))

@@ -40,7 +40,7 @@ UNSCALED: Final[Mapping[int, float]] = MappingProxyType({})
 
 _MAKERS: Final = {"oils": "the driver", "stream": "a rig"}
 _PLAYS: Final = {
-    "segments": "plays its segments",
+    "segments": "runs its segments",
     "oils": "is driven",
     "stream": "has its motion from a rig",
 }

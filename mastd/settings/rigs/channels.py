@@ -41,7 +41,7 @@ FELT: Final = (
 )
 
 _PEDALS: Final = {
-    "steering": Signal("1", -1.0, 1.0, "share of the travel of the racks, left positive"),
+    "steering": Signal("1", -1.0, 1.0, "fraction of the travel of the racks, left positive"),
     "throttle": Signal("1", 0.0, 1.0, "pedal, 1 is down"),
     "brake": Signal("1", 0.0, 1.0, "pedal, 1 is down"),
     "clutch": Signal("1", 0.0, 1.0, "pedal, 1 is down"),

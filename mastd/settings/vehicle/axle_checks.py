@@ -127,10 +127,10 @@ class _Findings:
         if distance > SAME_POINT:
             return True
         if names[0] == names[1]:
-            self.add(location, f"hardpoint {names[0]!r} twice, {what} needs two places")
+            self.add(location, f"hardpoint {names[0]!r} twice, {what} needs two points")
         else:
-            far = f"lies {1000 * distance:.2g} mm from" if distance > 0.0 else "lies at the same place as"
-            text = f"{far} {names[0]!r}, {what} needs two places"
+            far = f"lies {1000 * distance:.2g} mm from" if distance > 0.0 else "coincides with"
+            text = f"{far} {names[0]!r}, {what} needs two points"
             self.add(("hardpoints", names[1]), text)
         return False
 
@@ -293,7 +293,7 @@ def _check_attached(findings: _Findings, bodies: Iterable[str], roots: list[str]
             waiting.append(other)
     for name in bodies:
         if name not in neighbours:
-            findings.add(("bodies", name), f"body {name!r} is joined to nothing, give it a joint or a spring")
+            findings.add(("bodies", name), f"body {name!r} is not connected, give it a joint or a spring")
         elif name not in reached:
             others = ", ".join(sorted(neighbours[name]))
             what = f"body {name!r} is joined only to {others}, and nothing joins these to the chassis"

@@ -266,9 +266,7 @@ class ConverterSettings(Settings):
             problems.append(((len(rows) - 1, 1), what))
         for k, (speeds, _, torques) in enumerate(rows):
             if not speeds * torques <= 1.0 + ROUNDING:
-                what = (
-                    f"is {torques:g}, with a speed ratio of {speeds:g} it puts out more power than it takes"
-                )
+                what = f"is {torques:g}: with speed ratio {speeds:g} its output power exceeds its input"
                 problems.append(((k, 2), what))
         refuse(problems)
         return rows

@@ -82,7 +82,7 @@ class VehicleSettings(Settings):
 def _held_problems(axles: tuple[AxleBase, ...], held: Sequence[Motion]) -> list[Problem]:
     """Return why these axles do not go with the motions that are held."""
     if not held and len(axles) < 2:
-        what = f"{len(axles)} given, a vehicle has at least two axles, or one and motions that are held"
+        what = f"{len(axles)} given, a vehicle has at least two axles, or one with held motions"
         return [((), what)]
     if held and len(axles) != 1:
         return [((), f"{len(axles)} given, a vehicle whose motions are held has one axle")]
@@ -111,7 +111,7 @@ def _out_of_order(axles: tuple[AxleBase, ...]) -> list[Problem]:
         if not x < before:
             what = (
                 f"at x = {1000 * x:g} mm does not lie behind the axle before it, at {1000 * before:g} mm; "
-                "axles stand in order from front to rear"
+                "expected axles in order from front to rear"
             )
             problems.append(((k, "hardpoints", "wheel_centre"), what))
     return problems

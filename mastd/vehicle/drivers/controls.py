@@ -199,7 +199,7 @@ def _known_columns(path: Path, known: tuple[str, ...]) -> list[str]:
         )
     problems = []
     for name in sorted({name for name in names if header.count(name) > 1}):
-        problems.append(f"{path}:1:{header.index(name) + 1}: {name}: stands there more than once")
+        problems.append(f"{path}:1:{header.index(name) + 1}: {name}: listed more than once")
     for index, name in enumerate(header, start=1):
         if name != "t_s" and name not in known:
             near = difflib.get_close_matches(name, ("t_s", *known), n=1, cutoff=0.6)
@@ -224,13 +224,13 @@ def _is_number(text: str) -> bool:
 
 def _time_problems(path: Path, times: FloatArray) -> list[str]:
     if len(times) < 2:
-        return [f"{path}: one row; at least two are due, the last one ends the manoeuvre"]
+        return [f"{path}: one row, expected at least two; the last one ends the manoeuvre"]
     if times[0] != 0.0:
         return [f"{path}: t_s begins at {times[0]:g} s, the manoeuvre begins at 0 s"]
     late = np.flatnonzero(~(np.diff(times) > 0.0))
     if len(late):
         row = int(late[0]) + 1
-        return [f"{path}: row {row + 1}: t_s {times[row]:g} does not come after {times[row - 1]:g}"]
+        return [f"{path}: row {row + 1}: t_s {times[row]:g} is not after {times[row - 1]:g}"]
     return []
 
 

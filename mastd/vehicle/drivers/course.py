@@ -169,7 +169,7 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
     problems = []
     if not abs(beside) <= _FAR:
         problems.append(
-            f"{path}: begins {abs(beside):.1f} m beside the car, which stands at x {start[0]:.2f} m, y "
+            f"{path}: begins {abs(beside):.1f} m off the car, which is at x {start[0]:.2f} m, y "
             f"{start[1]:.2f} m; move its points"
         )
     if not abs(course.heading[0]) <= _SKEW:

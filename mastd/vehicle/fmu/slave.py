@@ -127,7 +127,7 @@ class VehicleSlave:
         """
         steps = round(length / self.step)
         if not 1 <= steps <= MAX_STEPS or abs(length - steps * self.step) > _SAME * self.step:
-            return f"the communication step is {length:.9g} s; due are 1 to {MAX_STEPS} times {self.step:g} s"
+            return f"communication step {length:.9g} s: expected 1 to {MAX_STEPS} times {self.step:g} s"
         self.vehicle.follow(np.array(self.values[:INPUTS]), steps)
         self.count += steps
         self._show()

@@ -73,7 +73,7 @@ def jturn(
             f"--rack: {rack * 1e3:g} mm is beyond the travel of {drive.name}, ±{drive.limit * 1e3:g} mm"
         )
     if not ramp_start < ramp_end:
-        problems.append(f"--ramp-end: {ramp_end:g} s does not come after --ramp-start, {ramp_start:g} s")
+        problems.append(f"--ramp-end: {ramp_end:g} s is not after --ramp-start, {ramp_start:g} s")
     if problems:
         raise UsageError("\n".join(problems))
     return Manoeuvre("jturn", speed, duration, Ground.flat(), ramp(model, 0, rack, ramp_start, ramp_end))
@@ -104,7 +104,7 @@ def step_count(duration: float, step: float) -> int:
     wanted = duration / step
     if not 0.0 < wanted <= MAX_STEPS:
         raise UsageError(
-            f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, due are 1 to {MAX_STEPS}"
+            f"--duration: {duration:g} s is {wanted:.10g} steps of {step:g} s, expected 1 to {MAX_STEPS}"
         )
     return max(1, math.ceil(wanted - 1e-9))
 

@@ -124,7 +124,7 @@ def _run(
     lost = summary(trace).unconverged
     if lost is None:
         return manoeuvre.findings(trace)
-    note = f"{manoeuvre.name}: the solver did not converge at t = {lost.time:.4g} s; look at it alone"
+    note = f"{manoeuvre.name}: the solver did not converge at t = {lost.time:.4g} s; run it alone"
     return tuple(replace(finding, value=math.nan, note=note) for finding in manoeuvre.findings(trace))
 
 

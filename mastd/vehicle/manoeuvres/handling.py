@@ -55,7 +55,7 @@ def ramp_steer(
     if not ramp_start + _ROUNDING_IN < duration:
         problems.append(
             f"--duration: {duration:g} s leaves no time for the ramp after --ramp-start, {ramp_start:g} s; "
-            f"due are more than {ramp_start + _ROUNDING_IN:g} s"
+            f"expected more than {ramp_start + _ROUNDING_IN:g} s"
         )
     if not speed > 0.0:
         problems.append("--speed: a turn needs a speed above zero")
@@ -136,7 +136,7 @@ def rack_problems(model: Model, first: int, rack: float, ratios: FloatArray) -> 
     problems = []
     for index, (drive, ratio) in enumerate(zip(model.drives, ratios, strict=True)):
         if not abs(rack * ratio) <= drive.limit:
-            asked = "" if index == first else f" asks for {rack * ratio * 1e3:g} mm, which"
+            asked = "" if index == first else f" requires {rack * ratio * 1e3:g} mm, which"
             problems.append(
                 f"--rack: {rack * 1e3:g} mm{asked} is beyond the travel of {drive.name}, "
                 f"±{drive.limit * 1e3:g} mm"
@@ -211,7 +211,7 @@ def steady_turn(car: Car, trace: Trace, law: ControlLaw, start: float) -> tuple[
     slip = trace.chassis[:, VELOCITY][:, 1] / np.maximum(speed, 0.1)
     note = ""
     if len(taken) < 3 or not np.ptp(across[taken]) >= _MIN_SPAN:
-        note = f"the turn reaches {maximum:.2f} m/s2, {low + _MIN_SPAN:g} are due: more --rack or --speed"
+        note = f"turn reaches {maximum:.2f} m/s2, expected {low + _MIN_SPAN:g}: increase --rack or --speed"
         gradients = [math.nan] * 3
     else:
         beyond_rolling = steer - length * rate / np.maximum(speed, 0.1)

@@ -292,7 +292,7 @@ def following(car: Car, course: Course, trace: Trace) -> tuple[Finding, ...]:
     velocity = trace.chassis[:, VELOCITY]
     slip = np.arctan2(velocity[:, 1], np.maximum(velocity[:, 0], 0.1))
     return (
-        Finding("largest_deviation_m", "beside course", float(np.max(beside)), "m at most"),
+        Finding("largest_deviation_m", "off course", float(np.max(beside)), "m at most"),
         Finding("rms_deviation_m", "", float(np.sqrt(np.mean(np.square(beside)))), "m rms"),
         Finding(
             "largest_lateral_acceleration_ms2",

@@ -117,7 +117,7 @@ class Watch:
     def note_driver(self, lost: bool, time: float) -> None:
         """Note whether the driver is lost."""
         if lost and not self._is(DRIVER_LOST):
-            self._begin(DRIVER_LOST, "the driver is lost, nothing is heard: the vehicle coasts", time)
+            self._begin(DRIVER_LOST, "the driver is lost, no messages received: the vehicle coasts", time)
         elif not lost and self._is(DRIVER_LOST):
             self._end(DRIVER_LOST)
 

@@ -94,12 +94,12 @@ def _refuse_beside(
             if not abs(at[axis]) <= half[axis]
         ]
         if beside:
-            lines.append(f"{wheel.name} stands {' and '.join(beside)}")
+            lines.append(f"{wheel.name} is {' and '.join(beside)}")
     if lines:
         size = f"{2e3 * half[0]:.0f} mm x {2e3 * half[1]:.0f} mm"
         raise GroundError(
             "\n".join(
-                f"{payload.vehicle}: wheel beside the table ({table.name}, {size}): {line}; "
+                f"{payload.vehicle}: wheel off the table ({table.name}, {size}): {line}; "
                 "change position in the profile's payload, or take a shorter or narrower vehicle"
                 for line in lines
             )

@@ -201,7 +201,7 @@ class Simulation:
         if self._settled is None:
             self._settled = settle(self.system, design_state(self.model)).state
         if self._restrained and speed != 0.0:
-            raise ValueError(f"{speed!r} m/s: a vehicle that is tied down stands")
+            raise ValueError(f"{speed!r} m/s: a vehicle that is tied down must be at rest, speed 0")
         moving = self._accelerated(rolling(self.model, self._settled, speed))
         self.stepper.prepare(self._settled, speed)
         if self._restrained and not self._tight:
@@ -236,7 +236,7 @@ class Simulation:
         ]
         if beside:
             raise GroundError(
-                f"{self.model.name}: wheels stand beside the ground: {', '.join(beside)}; move the vehicle, "
+                f"{self.model.name}: wheels off the ground's surface: {', '.join(beside)}; move the vehicle, "
                 "or take a wider road or table"
             )
 

@@ -32,8 +32,8 @@ RIG_ID = "8f1c3c2f6a2d4c0f9a5d5a3f0c7be911"
 _TEXTS = {
     Cause.NO_KEY: "connection refused at {place}: it showed no key (a client without --key?)",
     Cause.OTHER_SERVER: "connection refused at {place}: it has another daemon's server.key; hand out ours",
-    Cause.NOT_UNDERSTOOD: "connection refused at {place}: it does not speak CURVE as it should",
-    Cause.UNKNOWN_KEY: "connection refused from {peer}: its key {name} is nobody's; see `mastd keys list`",
+    Cause.NOT_UNDERSTOOD: "connection refused at {place}: its CURVE handshake is invalid",
+    Cause.UNKNOWN_KEY: "connection refused from {peer}: its key {name} is unknown; see `mastd keys list`",
     Cause.REVOKED_KEY: "connection refused from {peer}: the key of {name} has been revoked",
     Cause.REVOKED_MESSAGE: "message dropped from {peer}: the key of {name} has been revoked",
 }

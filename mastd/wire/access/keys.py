@@ -108,7 +108,7 @@ class KeyRing:
         """Make the server's keys; raise UsageError if they are there already."""
         self._prepare()
         if self.server_key.exists():
-            raise UsageError(f"{self.server_key}: is there already; remove it to begin anew")
+            raise UsageError(f"{self.server_key}: already exists; remove it to generate a new one")
         with self._writing():
             create_certificates(self.directory, "server")
         return self.server_key

@@ -56,8 +56,8 @@ def sample_layout(actuators: int, accelerometers: int) -> Layout:
     return Layout(
         "sample",
         (
-            Field("lengths", actuators, "m", "measured length of each link"),
-            Field("pressures", 2 * actuators, "Pa", "chamber 1 and chamber 2 of each link in turn"),
+            Field("lengths", actuators, "m", "measured length of each actuator"),
+            Field("pressures", 2 * actuators, "Pa", "chamber 1 and chamber 2 of each actuator"),
             Field("spools", actuators, "1", "valve opening, 1 is fully open to chamber 1"),
             *(Field(name, 1, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
             Field(
@@ -79,7 +79,7 @@ def command_layout(actuators: int) -> Layout:
             Field("rates", actuators, "m/s", "rate of the length set-point"),
             Field("accelerations", actuators, "m/s2", "second derivative of the length set-point"),
             Field("force_references", actuators, "N", "expected actuator force, tension negative"),
-            Field("valve_trims", actuators, "m/s", "added to the no-load speed that the valve is asked for"),
+            Field("valve_trims", actuators, "m/s", "added to the commanded no-load speed of the valve"),
             Field(
                 "payload_wrench",
                 6,

@@ -24,7 +24,7 @@ class RigRow(NamedTuple):
     """What the block of values holds of one rig."""
 
     joined: Annotated[int, Entry("1", "number of its joining, 0 while it is not there")]
-    given: Annotated[int, Entry("1", "values given")]
+    given: Annotated[int, Entry("1", "values received")]
     step: Annotated[int, Entry("1", "step of the loop that the newest ones answer")]
     in_step: Annotated[int, Entry("1", "1 if it keeps in step with the loop")]
     values: Annotated[int, Entry("SI", "its values", MAX_CHANNELS)]
@@ -51,8 +51,8 @@ FRAME_HEAD_SIZE: Final = size_of(FRAME_HEAD)
 RIG_VALUES: Final = Layout(
     "rig values",
     (
-        Field("stops", 1, "1", "stops that rigs have asked for so far"),
-        Field("estops", 1, "1", "emergency stops that rigs have asked for so far"),
+        Field("stops", 1, "1", "number of stops requested by rigs"),
+        Field("estops", 1, "1", "number of emergency stops requested by rigs"),
         Field("rigs", MAX_RIGS * RIG_WIDTH, "SI", "a row for each rig of the settings"),
     ),
 )

@@ -39,7 +39,7 @@ VEHICLE_NUMBERS: Final = HEAD + DRIVEN + len(PER_WHEEL) * MAX_WHEELS
 _HEAD_FIELDS: Final = (
     *((f"vehicle.acceleration.{axis}", "m/s2", "of the chassis' centre of mass") for axis in _AXES),
     *(
-        (f"seat.acceleration.{axis}", "m/s2", "at the seat, what is felt less gravity at rest")
+        (f"seat.acceleration.{axis}", "m/s2", "at the seat, specific force less gravity at rest")
         for axis in _AXES
     ),
     *(
@@ -64,7 +64,7 @@ _DRIVEN_FIELDS: Final = (
         (f"cue.given.{axis}", unit, "what the commanded motion makes at the seat on the table")
         for axis, unit in zip((*_AXES, *_ANGLES), _CUE_UNITS, strict=True)
     ),
-    ("driver.steering", "1", "share of the rack's travel, left positive"),
+    ("driver.steering", "1", "fraction of the rack's travel, left positive"),
     ("driver.throttle", "1", "pedal, 1 is down"),
     ("driver.brake", "1", "pedal, 1 is down"),
     ("driver.clutch", "1", "pedal, 1 is down"),
@@ -75,7 +75,7 @@ _WHEEL_FIELDS: Final = (
     ("m", "of the wheel's centre from the design position, bump positive"),
     ("N", "force on the tyre along the wheel's direction"),
     ("N", "force on the tyre across it, left positive"),
-    ("m", "how far the wheel is beside the road or the table"),
+    ("m", "distance of the wheel off the road or the table"),
 )
 
 
@@ -85,7 +85,7 @@ def vehicle_fields(wheels: Sequence[str], driven: bool) -> tuple[tuple[str, str,
     Raises ValueError for more than ``MAX_WHEELS`` wheels.
     """
     if len(wheels) > MAX_WHEELS:
-        raise ValueError(f"{len(wheels)} wheels, at most {MAX_WHEELS} have a place")
+        raise ValueError(f"{len(wheels)} wheels, at most {MAX_WHEELS} can be recorded")
     return (
         *_HEAD_FIELDS,
         *(_DRIVEN_FIELDS if driven else ()),

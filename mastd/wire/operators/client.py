@@ -301,7 +301,7 @@ class OperatorClient:
     def _nobody(self) -> UsageError:
         silent = self._silent_daemon()
         if silent:
-            return UsageError(f"nobody answers at {self.address}, but {silent}")
+            return UsageError(f"no answer from {self.address}, but {silent}")
         if self.address.startswith("tcp://"):
             return UsageError(
                 f"no daemon answers at {self.address}: it may not run there, or not serve the network "

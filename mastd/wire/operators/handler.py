@@ -61,7 +61,7 @@ MAX_STOPS_WAITING = 512
 
 _NOWHERE = Addresses()
 _NO_LOG = NoHandlerLog()
-_UNKNOWN_SESSION = "this session is not known here; say hello first"
+_UNKNOWN_SESSION = "unknown session; send hello first"
 _NOT_DRIVEN = (
     "drive is refused: no simulated car expects inputs; load a profile with mode: oils and "
     "driver: {kind: operator}"
@@ -240,8 +240,8 @@ class OperatorHandler:
         number = self._port.estop() if emergency else self._port.stop()
         while self._waiting:
             other = self._waiting.popleft()
-            reason = f"{other.command.verb} is refused: {session.operator} has asked for {command.verb}"
-            self._reply.refuse(other.session, other.command, now_ns, reason, "see the state, then ask again")
+            reason = f"{other.command.verb} is refused: {session.operator} has requested {command.verb}"
+            self._reply.refuse(other.session, other.command, now_ns, reason, "check the status, then retry")
         if len(self._stops) >= MAX_STOPS_WAITING:
             self._reply.accept(session, command, now_ns, "it is in the loop's block, not confirmed yet")
             return

@@ -248,7 +248,7 @@ def _check_names(hello: Hello) -> None:
         if not text.isprintable():  # it is shown on the terminals of others
             raise ValueError(f"{key} must be printable text, without line breaks and control characters")
     if not hello.operator.strip():
-        raise ValueError("operator must say who acts, for instance anna@rig/tty1")
+        raise ValueError("operator must name who acts, for instance anna@rig/tty1")
 
 
 def _checked(command: Command) -> Command:

@@ -267,7 +267,7 @@ class SocketLink:
         differences = session.mismatches(welcome, self._greeting)
         if welcome.simulated != self.hello.simulated:
             kinds = ("a real plant", "a simulated plant")
-            differences = (f"{kinds[welcome.simulated]} is in the place of {kinds[self.hello.simulated]}",)
+            differences = (f"{kinds[welcome.simulated]} has replaced {kinds[self.hello.simulated]}",)
         if differences:
             self.refusal = f"{'; '.join(differences)}; restart the daemon"
             return

@@ -208,7 +208,7 @@ class ClientSession:
         welcome = self._joined()
         block = np.asarray(values, dtype="<f8")
         if block.shape != (len(welcome.channels),):
-            raise ValueError(f"{block.size} values, {len(welcome.channels)} channels are due")
+            raise ValueError(f"{block.size} values, expected {len(welcome.channels)} channels")
         if not np.isfinite(block).all():
             raise ValueError("all values must be finite")
         self._sequence += 1

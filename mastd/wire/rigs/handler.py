@@ -44,7 +44,7 @@ from mastd.wire.rigs.session import LOST_NS, RigSession
 from mastd.wire.rigs.subscriptions import Subscriptions
 
 HEARTBEAT_NS = 100_000_000
-_UNKNOWN = "this session is not known here, or has lost its place; say hello"
+_UNKNOWN = "unknown or expired session; send hello"
 
 
 class RigLog(Protocol):
@@ -200,7 +200,7 @@ class RigHandler:
             reasons = ["this key is an observer's; a rig needs a key of role rig, see `mastd keys`"]
         elif owner and owner != hello.name:
             self.counters.not_allowed += 1
-            reasons = [f"name: the key is {owner}'s, the rig says {hello.name}"]
+            reasons = [f"name: the key is {owner}'s, the rig's name is {hello.name}"]
         elif session is not None and not reasons:
             resumed = session.taken and hello.resume == session.number
             if session.taken and session.peer != peer and not resumed and not session.lost(now_ns):
@@ -285,7 +285,7 @@ class RigHandler:
     def _take(self, session: RigSession, message: RigValues, now_ns: int) -> None:
         due = 8 * len(session.config.channels)
         if len(message.block) != due:
-            reason = f"values: {len(message.block)} bytes, {due} are due ({due // 8} channels)"
+            reason = f"values: {len(message.block)} bytes, expected {due} ({due // 8} channels)"
             self._error(session.peer, "wrong_channels", reason, message.sequence)
             return
         if message.step > max(session.shown, session.answered):

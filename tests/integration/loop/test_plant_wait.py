@@ -64,7 +64,7 @@ def test_a_plant_is_waited_for_until_it_serves_this_daemon(
     assert waiting.link is not None
     second = Waiting(address)
     wait_for(lambda: bool(second.shown), "it says who has the place")
-    assert "the place is taken by mastd (pid" in second.shown[0]
+    assert "the plant is in use by mastd (pid" in second.shown[0]
     looks = second.looks
     wait_for(lambda: second.looks > looks, "it goes on looking")
     waiting.link.close()

@@ -90,8 +90,8 @@ def test_keys_command_answers_are_shown_and_nobody_moves_a_table_by_mistake(desk
     assert [verb for verb, _ in loop.taken] == [Verb.ARM, Verb.START, Verb.STOP]
     panel.press("E")
     panel.shows("estop: accepted; ESTOP", "emergency stop, supply off")
-    loop.fault, loop.cause = 15, "following error: link 3, 12.0 mm"
-    panel.shows("following error: link 3, 12.0 mm", "do this", "clears  when:")
+    loop.fault, loop.cause = 15, "following error: actuator 3, 12.0 mm"
+    panel.shows("following error: actuator 3, 12.0 mm", "do this", "clears  when:")
     panel.resize(120, 40)
     panel.press("\x0c")
     panel.shows("█▀▀▀ ▄▀▀▀ ▀▀█▀▀ ▄▀▀▄ █▀▀▄", "RUNNING > STOPPING", "u raise")

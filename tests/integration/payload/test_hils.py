@@ -177,7 +177,7 @@ def test_a_wheel_that_leaves_the_table_stops_it(profile: ProfileSettings, lab: L
         if reports:
             break
     assert [(report.code, report.action) for report in reports] == [(Code.VEHICLE_LOST, Action.STOP)]
-    assert "mm beside the table" in reports[0].detail
+    assert "mm off the table" in reports[0].detail
     assert "wheel f" in reports[0].detail
 
 

@@ -303,9 +303,9 @@ def test_report_of_a_fault_history_tells_the_cause_and_plots_the_seconds_around_
     assert (document["before_s"], document["after_s"]) == (pytest.approx(5.0), pytest.approx(1.0))
     assert document["time_in_run_s"] == pytest.approx(6.002)
     assert abs(datetime.fromisoformat(document["time"]).timestamp() - time.time()) < 60.0
-    assert [0.0, "fault FOLLOWING_ERROR following error: leg 3 is 41 mm off"] in document["events"]
+    assert [0.0, "fault FOLLOWING_ERROR following error: actuator 3 is 41 mm off"] in document["events"]
     text = fault_summary(document)
-    assert "following error: leg 3 is 41 mm off (FOLLOWING_ERROR, action STOP)" in text
+    assert "following error: actuator 3 is 41 mm off (FOLLOWING_ERROR, action STOP)" in text
     assert "cycle 3000, state RUNNING, then STOPPING" in text
     assert f"{directory}/run.mcap, 6.002 s after its first frame" in text
     assert "what to do: An actuator does not follow" in text
@@ -324,7 +324,7 @@ def test_a_fault_history_without_the_pages_channels_still_tells_its_cause(
     arguments = parse("report", str(path))
     assert arguments.run(arguments) == 3
     text = capsys.readouterr().out
-    assert "leg 3 is 41 mm off" in text
+    assert "actuator 3 is 41 mm off" in text
     assert "holds 0.000 s before and 0.002 s after" in text
     assert "no page:" in text
     assert not path.with_suffix(".html").exists()

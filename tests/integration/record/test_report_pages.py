@@ -392,13 +392,13 @@ def parse(*words: object) -> argparse.Namespace:
 def test_a_fault_history_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = synthetic()
     run.frames[3000:, run.channels.column("state")] = STATES.index("STOPPING")
-    directory = record_in_service(run, tmp_path, {**FAULT, "cause": "leg 3 <b>"}, 3001)
+    directory = record_in_service(run, tmp_path, {**FAULT, "cause": "actuator 3 <b>"}, 3001)
     (path,) = directory.glob("fault-*.mcap")
     arguments = parse(path, "--json")
     assert arguments.run(arguments) == 3
     document = json.loads(capsys.readouterr().out)
     page = WebPage(Path(document["page"]).read_text(encoding="utf-8"))
-    assert page.title == "fault history: leg 3 <b>"
+    assert page.title == "fault history: actuator 3 <b>"
     assert f"Remedy: {FAULT['hint']}" in page.text
     assert page.facts["this file holds"] == "5.000 s before and 1.000 s after the fault"
     assert page.facts["in that run"] == "6.002 s after its first frame"

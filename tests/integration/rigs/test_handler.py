@@ -149,7 +149,7 @@ def test_the_asynchronous_client_joins_answers_stops_and_leaves(desk: Desk) -> N
             assert abs(rig.offset) < 0.1, "it is the same machine's clock"
             wait_for(lambda: bool(desk.row(0)[RIG_ROW.step] >= steps[-1]), "the loop has the values")
             assert desk.row(0)[RIG_ROW.values : RIG_ROW.values + 2].tolist() == [0.5, 0.25]
-            with pytest.raises(ValueError, match="3 values, 2 channels are due"):
+            with pytest.raises(ValueError, match="3 values, expected 2 channels"):
                 await rig.send((1.0, 2.0, 3.0), steps[-1])
             with pytest.raises(RigRefusedError, match="the place of pedals is taken"):
                 await AsyncRigClient.join("pedals", address=desk.address, patience=0.2)
@@ -177,12 +177,12 @@ def test_the_asynchronous_client_finds_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("damper", "--name", "pedals"), "include throttle, brake, this rig gives damper_force.WHEEL;"),
+        (("damper", "--name", "pedals"), "include throttle, brake, this rig sends damper_force.WHEEL;"),
         (("pose", "--name", "pedals", "--sine", "heave", "1 mm", "1 Hz"), "role: daemon signals, rig pose"),
         (("quarter_car",), "no rig 'external_vehicle' in the daemon's rigs file; there are pedals, ecu"),
         (
             ("driver", "--name", "ecu", "--follow", "straight"),
-            "include damper_force.fl, this rig gives",
+            "include damper_force.fl, this rig sends",
         ),
         (("driver", "--script", "none.csv"), "none.csv: cannot be read: No such file"),
         (("driver", "--keyboard"), "standard input is not a terminal"),

@@ -80,7 +80,7 @@ def door(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 def test_a_key_is_one_rigs_and_an_operators_is_any_rigs(door: Door) -> None:
     with door.join("pedals", door.keys("pedals")) as rig:
         assert rig.channels[0].name == "steering"
-    with pytest.raises(RigRefusedError, match="the key is lever's, the rig says pedals"):
+    with pytest.raises(RigRefusedError, match="the key is lever's, the rig's name is pedals"):
         door.join("pedals", door.keys("lever"))
     with pytest.raises(RigRefusedError, match="observer"):
         door.join("pedals", door.keys("observer"))

@@ -277,7 +277,7 @@ def test_what_is_printed_for_people(capsys: pytest.CaptureFixture[str]) -> None:
             ["--speed: -1m/s is below zero", "--length: 0m is not"],
         ),
         (["jturn", "--rack", "-81mm"], ["--rack: -81 mm is beyond the travel of front rack, ±80 mm"]),
-        (["jturn", "--ramp-start", "2s"], ["--ramp-end: 1 s does not come after --ramp-start, 2 s"]),
+        (["jturn", "--ramp-start", "2s"], ["--ramp-end: 1 s is not after --ramp-start, 2 s"]),
         (["jturn", "--duration", "10h"], ["--duration: 36000 s is 36000000 steps"]),
         (["bump", "--plot", "bump.bmp"], ["bump.bmp: a picture ends in .svg, .png, .pdf"]),
         (["settle", "--vehicle", "benchmark_sedam"], ["no such vehicle, did you mean benchmark_sedan?"]),

@@ -96,7 +96,7 @@ def test_a_slow_sine_has_the_gain_of_the_steady_turn(capsys: pytest.CaptureFixtu
 def test_a_ramp_that_is_too_small_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "ramp-steer", "--rack", "-0.5mm", "--duration", "3s")["findings"]
     assert found["understeer_gradient_rad_per_ms2"]["value"] is None
-    assert "more --rack or --speed" in found["understeer_gradient_rad_per_ms2"]["note"]
+    assert "increase --rack or --speed" in found["understeer_gradient_rad_per_ms2"]["note"]
     assert main(["vehicle", "ramp-steer", "--rack", "-0.5mm", "--duration", "3s"]) == 0
     assert "understeer     -  (by formula" in capsys.readouterr().out
 

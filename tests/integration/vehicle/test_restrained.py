@@ -108,6 +108,6 @@ def test_a_car_starts_again_on_the_ground_it_was_given(tied: Model) -> None:
 
 def test_wheels_beside_the_table_are_refused_and_told(tied: Model) -> None:
     plate = Ground.plane(np.zeros(3), np.eye(3))
-    with pytest.raises(GroundError, match=r"wheels stand beside the ground: rl by .* mm, rr by .* mm; move"):
+    with pytest.raises(GroundError, match=r"wheels off the ground's surface: rl by .* mm, rr by .* mm; move"):
         Simulation(tied, ground=plate.with_extent(1.5, 1.0, (-0.5, 0.0))).start(0.0)
     Simulation(tied, ground=plate.with_extent(2.5, 1.0, (-1.4, 0.0))).start(0.0)

@@ -237,7 +237,7 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
             return bool(stranger.socket.poll(100)) and "place is taken" in stranger.answer()["reasons"][0]
 
         wait_for(seated, "the daemon has the place", 60)
-        with pytest.raises(AddressInUseError, match=rf"the place is taken by mastd \(pid {runs[0].pid} on "):
+        with pytest.raises(AddressInUseError, match=rf"the plant is in use by mastd \(pid {runs[0].pid} on "):
             connect(free.address, terms("free-run"))
         ended = [run.communicate(timeout=PATIENCE) for run in runs]
     finally:
@@ -317,7 +317,7 @@ def test_a_bye_gives_the_place_back_but_only_that_of_who_says_it(start: Start, j
     assert other.hello()["holder"] == "Prüfer (pid 4711 on rig)"
     daemon.socket.send(packed({"kind": "bye"}))
     daemon.command(0, 0)  # read after the bye, so the place is free
-    while "say hello first" not in str(daemon.answer()):
+    while "send hello first" not in str(daemon.answer()):
         pass
     assert other.hello()["kind"] == "welcome"
 

@@ -88,12 +88,12 @@ def test_a_day_at_the_table(table: Table) -> None:
     assert (document["accepted"], document["lease"]) == (False, "anna")
     code, output, _ = table("ctl", "stop", "--as", "bert", "--wait")
     assert (code, output) == (0, "stop: accepted; READY\n")
-    table.loop.fault, table.loop.cause = 10, "following error: link 3, 12.0 mm"
+    table.loop.fault, table.loop.cause = 10, "following error: actuator 3, 12.0 mm"
     code, output, _ = table("ctl", "status")
     assert code == 0
     for words in (
         "READY since",
-        "following error: link 3, 12.0 mm (FOLLOWING_ERROR)",
+        "following error: actuator 3, 12.0 mm (FOLLOWING_ERROR)",
         "what to do   An actuator does not follow",
         "anna, for another",
         "span         100.0%",
@@ -107,35 +107,39 @@ def test_a_fault_ends_the_wait(table: Table) -> None:
     table.loop.reset()
     waiting = table.start("ctl", "raise", "--wait", "--as", "anna")
     wait_for(lambda: table.loop.state is State.RAISING, "the table rises")
-    table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: link 1", State.FAULT
+    table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: actuator 1", State.FAULT
     output, _ = waiting.communicate(timeout=PATIENCE)
     assert waiting.returncode == 3
-    assert output == "raise: ended by a fault; FAULT (velocity limit: link 1)\n"
+    assert output == "raise: ended by a fault; FAULT (velocity limit: actuator 1)\n"
 
 
 @pytest.mark.parametrize(("verb", "state"), [("resume", State.HOLD), ("start", State.ARMED)])
 def test_a_profile_that_is_held_by_a_fault_ends_the_wait(table: Table, verb: str, state: State) -> None:
     table.loop.reset()
-    table.loop.fault, table.loop.cause, table.loop.holds = 10, "following error: link 3", True
+    table.loop.fault, table.loop.cause, table.loop.holds = 10, "following error: actuator 3", True
     table.loop.state = state
     code, output, _ = table("ctl", verb, "--wait", "--timeout", "5 s", "--as", "anna")
-    assert (code, output) == (3, f"{verb}: ended by a fault; HOLD (following error: link 3)\n")
+    assert (code, output) == (3, f"{verb}: ended by a fault; HOLD (following error: actuator 3)\n")
 
 
 def test_lowering_from_a_fault_that_stays_latched_is_a_success(table: Table) -> None:
     for latched, cause, code, words in (
         (
             True,
-            "velocity limit: link 1",
+            "velocity limit: actuator 1",
             0,
-            "lower: accepted; FAULT (velocity limit: link 1); the table is down",
+            "lower: accepted; FAULT (velocity limit: actuator 1); the table is down",
         ),
         (True, "supply lost", 3, "lower: ended by a fault; FAULT (supply lost)"),
         (False, "supply lost", 3, "lower: ended by a fault; FAULT (supply lost)"),
     ):
         table.loop.reset()
         if latched:
-            table.loop.fault, table.loop.cause, table.loop.state = 9, "velocity limit: link 1", State.FAULT
+            table.loop.fault, table.loop.cause, table.loop.state = (
+                9,
+                "velocity limit: actuator 1",
+                State.FAULT,
+            )
         waiting = table.start("ctl", "lower", "--wait", "--as", "anna")
         wait_for(lambda: table.loop.state is State.LOWERING, "the table is lowered")
         assert json.loads(table("ctl", "status", "--json")[1])["state"] == "LOWERING"
@@ -221,7 +225,7 @@ def test_watch_prints_a_line_for_every_change_until_interrupted(table: Table) ->
     process = table.start("ctl", "watch")
     assert process.stdout is not None
     assert process.stdout.readline().startswith("READY ")
-    table.loop.fault, table.loop.cause = 9, "velocity limit: link 1"
+    table.loop.fault, table.loop.cause = 9, "velocity limit: actuator 1"
     while "velocity limit" not in process.stdout.readline():
         pass
     process.send_signal(signal.SIGINT)
@@ -327,7 +331,7 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.Capture
         (("new", "../otto"), "cannot be the name of a key"),
         (("revoke", "nobody"), "'nobody' has no key"),
         (("revoke", "otto", "--role", "rig"), "--role goes with `mastd keys new NAME`"),
-        (("server",), "is there already"),
+        (("server",), "already exists"),
         (("new",), "expected a NAME"),
     ):
         assert main(["keys", *words, "--dir", str(directory)]) == 2

@@ -134,14 +134,14 @@ def test_commands_are_answered_by_the_loop(daemon: Daemon) -> None:
 
 
 def test_the_status_says_what_the_technician_must_know(daemon: Daemon) -> None:
-    daemon.loop.fault, daemon.loop.cause = 10, "following error: link 3, 12.0 mm"
+    daemon.loop.fault, daemon.loop.cause = 10, "following error: actuator 3, 12.0 mm"
     with daemon.client() as client:
         client.command("arm")
         status = client.status()
     assert status["state"] == "ARMED"
     assert status["loop"] == "running"
     assert status["cause"]["name"] == "FOLLOWING_ERROR"
-    assert status["cause"]["text"] == "following error: link 3, 12.0 mm"
+    assert status["cause"]["text"] == "following error: actuator 3, 12.0 mm"
     assert "does not follow" in status["cause"]["hint"]
     assert status["active"] == ["FOLLOWING_ERROR"]
     assert status["lease"]["holder"] == "anna"

@@ -204,7 +204,7 @@ def test_complaints_are_rare_whatever_comes(daemons: Daemons, clock: Clock) -> N
     for sequence in range(20):
         daemons.deliver(stranger, command_bytes(sequence, 0))
     assert daemons.endpoint.counters.strangers == 20
-    assert "say hello first (boot 77)" in daemons.answer(stranger)["reasons"][0]
+    assert "send hello first (boot 77)" in daemons.answer(stranger)["reasons"][0]
     assert not stranger.poll(20)
     clock.now += SECOND
     daemons.deliver(stranger, command_bytes(20, 0))

@@ -269,7 +269,7 @@ def test_a_lost_plant_shows_within_the_time_out_and_a_restart_is_visible(
     start_follower("lockstep", boot_id=2)
     wait_until(lambda: link.send(command) and link.newest(sample, PERIOD) == 0 and bool(link.refusal), "told")
     assert link.refusal is not None
-    assert "say hello first (boot 2)" in link.refusal
+    assert "send hello first (boot 2)" in link.refusal
     link.close()
     again = connect(address, terms("lockstep"))
     assert again.hello.boot_id == 2

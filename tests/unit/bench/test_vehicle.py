@@ -101,7 +101,7 @@ def test_peers_that_are_not_here_say_why(tmp_path: Path) -> None:
     ("program", "told"),
     [
         ("print('Welcome!')\nraise RuntimeError('no licence')", "prototype: RuntimeError: no licence"),
-        ("import os\nos._exit(3)", "prototype: its process ended without a word"),
+        ("import os\nos._exit(3)", "prototype: its process ended without a result"),
     ],
 )
 def test_a_peer_that_fails_says_why_whatever_it_prints(tmp_path: Path, program: str, told: str) -> None:

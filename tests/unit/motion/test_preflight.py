@@ -78,10 +78,10 @@ def test_starter_profiles_pass(table: TableSettings, name: str) -> None:
     ("name", "segment", "where"),
     [
         ("stroke", sine("heave", "amplitude: 49 mm", 0.5), "vertical"),
-        ("velocity", sine("surge", "amplitude: 20 mm", 5.0), "link 7: longitudinal"),
+        ("velocity", sine("surge", "amplitude: 20 mm", 5.0), "actuator 7: longitudinal"),
         ("acceleration", sine("sway", "peak: 1.3 g", 6.0), "lateral"),
         ("push_force", sine("heave", "peak: 1.2 g", 6.0), "vertical"),
-        ("pull_force", sine("surge", "peak: 0.7 g", 4.0), "link 7: longitudinal"),
+        ("pull_force", sine("surge", "peak: 0.7 g", 4.0), "actuator 7: longitudinal"),
         ("valve_flow", sine("heave", "amplitude: 28 mm", 5.0), "vertical"),
         ("pose", sine("pitch", "amplitude: 2.1 deg", 0.5), "pitch"),
     ],

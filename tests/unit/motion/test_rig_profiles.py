@@ -64,7 +64,7 @@ def read(text: str) -> ProfileSettings:
         ("name: x\nmode: stream\n", "stream is missing: mode stream needs this group"),
         (
             STREAM.replace("mode: stream", "mode: segments") + SEGMENTS,
-            "stream: is for mode: stream, this profile plays its segments",
+            "stream: is for mode: stream, this profile runs its segments",
         ),
         (STREAM.replace(HEAVE, ""), "stream: no axis given: expected limits for one or more of surge"),
         (

@@ -343,7 +343,7 @@ REFUSALS: list[tuple[str, str]] = [
     ("{kind: washout, tilt: {angle: 16 mrad}}", "stands for 0.157 m/s2|angle"),
     (
         "{kind: washout, surge: {return_acceleration: 0.05 m/s2}}",
-        "it must stand for less than return_acceleration of surge",
+        "which must be less than return_acceleration of surge",
     ),
     ("{kind: washout, roll: {return_acceleration: 0 rad/s2}}", "return_acceleration"),
     ("{kind: ride, surge: {gain: 1}}", "surge"),

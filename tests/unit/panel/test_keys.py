@@ -83,10 +83,10 @@ def test_the_board_keeps_the_newest_messages_and_tells_what_changes() -> None:
     board = PanelStatus("anna", observer=False)
     board.show({"state": "READY", "loop": "running"})
     board.show({"state": "ARMED", "loop": "running"})
-    board.show({"state": "FAULT", "loop": "running", "cause": {"text": "link 3"}})
-    board.show({"state": "FAULT", "loop": "stuck", "cause": {"text": "link 3"}})
+    board.show({"state": "FAULT", "loop": "running", "cause": {"text": "actuator 3"}})
+    board.show({"state": "FAULT", "loop": "stuck", "cause": {"text": "actuator 3"}})
     told = [message.text for message in board.view().messages]
-    assert told == ["READY > ARMED", "ARMED > FAULT: link 3", "FAULT, the loop is stuck"]
+    assert told == ["READY > ARMED", "ARMED > FAULT: actuator 3", "FAULT, the loop is stuck"]
     board.lose("gone")
     assert board.lost
     assert board.view().lost == "gone"

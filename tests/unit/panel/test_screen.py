@@ -47,7 +47,7 @@ def status(state: str = "RUNNING", cause: bool = False, **changes: Any) -> dict[
     told = {
         "code": 10,
         "name": "FOLLOWING_ERROR",
-        "text": "following error: link 3 (vertical front left), 12.0 mm, more than 10.0 mm for 20 ms",
+        "text": "following error: actuator 3 (vertical front left), 12.0 mm, more than 10.0 mm for 20 ms",
         "action": ACTIONS[2],
         "clear": row.clear,
         "hint": row.hint,

@@ -80,7 +80,7 @@ def test_a_flood_of_kinds_is_bounded_too() -> None:
 
 
 FAULT = {
-    "event": "fault", "code": 7, "name": "STROKE", "cause": "A leg at its end: link 3", "action": "STOP",
+    "event": "fault", "code": 7, "name": "STROKE", "cause": "stroke limit: actuator 3", "action": "STOP",
     "hint": "Lower the table", "first": True, "cycle": 8123, "frame": 8122,
 }  # fmt: skip
 
@@ -88,7 +88,7 @@ FAULT = {
 def test_a_fault_says_what_happened_and_what_to_do() -> None:
     line = line_of(FAULT)
     assert line is not None
-    assert line.message == "fault STROKE (stop): A leg at its end: link 3. What to do: Lower the table"
+    assert line.message == "fault STROKE (stop): stroke limit: actuator 3. What to do: Lower the table"
     assert line.priority == ERROR
     expected = {
         "MASTD_FAULT": "STROKE",

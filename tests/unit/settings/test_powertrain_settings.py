@@ -296,7 +296,7 @@ CONVERTER_REFUSALS = [
     (
         "150 N m, 1.1]",
         "150 N m, 1.3]",
-        "characteristic[1][2]: is 1.3, with a speed ratio of 0.8 it puts out more",
+        "characteristic[1][2]: is 1.3: with speed ratio 0.8 its output power exceeds",
     ),
     ("150 N m, 1.1]", "150 N m, 0.9]", "characteristic[1][2]: 0.9 is out of range: must be at least 1"),
     (

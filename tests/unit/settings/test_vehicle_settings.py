@@ -59,8 +59,8 @@ HARDPOINTS = {
     "two-at-one-place": (
         in_sedan(("lower_arm_rear: [-200 mm, 400 mm, 225 mm]", "lower_arm_rear: [120 mm, 390 mm, 220 mm]")),
         "lower_arm_rear: [120",
-        "axles[0].hardpoints.lower_arm_rear: lies at the same place as 'lower_arm_front', the axis of joint "
-        "'lower_arm_bearings' needs two places",
+        "axles[0].hardpoints.lower_arm_rear: coincides with 'lower_arm_front', the axis of joint "
+        "'lower_arm_bearings' needs two points",
     ),
     "rod-of-no-length": (
         in_sedan(
@@ -74,8 +74,7 @@ HARDPOINTS = {
     "spring-of-no-length": (
         in_sedan(("spring_upper: [-10 mm, 540 mm, 640 mm]", "spring_upper: [0 mm, 620 mm, 215 mm]")),
         "spring_lower: [0",
-        "axles[0].hardpoints.spring_lower: lies at the same place as 'spring_upper', spring 'coil' needs "
-        "two places",
+        "axles[0].hardpoints.spring_lower: coincides with 'spring_upper', spring 'coil' needs two points",
     ),
     "unused": (
         in_sedan(
@@ -192,7 +191,7 @@ BODIES = {
     "joined-to-nothing": (
         in_custom((ARM, EXTRA + ARM)),
         "extra:",
-        "axles[1].bodies.extra: body 'extra' is joined to nothing, give it a joint or a spring",
+        "axles[1].bodies.extra: body 'extra' is not connected, give it a joint or a spring",
     ),
     "name-taken": (
         in_custom((ARM, EXTRA.replace("extra", "chassis") + ARM)),

@@ -62,9 +62,9 @@ def test_off_neutral_the_others_stay_nearly_and_the_range_counts_from_neutral() 
 @pytest.mark.parametrize("actuator", range(4))
 def test_a_vertical_actuator_alone_is_refused_with_what_can_move(actuator: int) -> None:
     refusal = jog_actuator(NEUTRAL, actuator, 0.001, LIMITS, OBSERVER, RANGES).refusal
-    assert f"link {actuator + 1} cannot move while the others stand" in refusal
+    assert f"actuator {actuator + 1} cannot move while the others are at rest" in refusal
     assert "1+2 by -14 to 14 mm" in refusal
-    assert "links 5, 6, 7 can move alone" in refusal
+    assert "actuators 5, 6, 7 can move alone" in refusal
     assert len(refusal.encode()) <= 320, "a status block holds it"
 
 
@@ -83,7 +83,7 @@ def test_what_a_refusal_calls_possible_is_possible_and_not_much_more_is(axis: in
 def test_a_jog_back_from_beyond_a_limit_is_allowed_and_further_out_is_not() -> None:
     pose = np.array([0.0, 0, -0.049, 0, 0, 0])
     assert jog_axis(pose, 2, 0.02, LIMITS).target is not None
-    assert "nothing is left that way" in jog_axis(pose, 2, -0.0005, LIMITS).refusal
+    assert "no travel is left that way" in jog_axis(pose, 2, -0.0005, LIMITS).refusal
 
 
 @pytest.mark.parametrize(

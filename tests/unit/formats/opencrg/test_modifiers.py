@@ -180,7 +180,7 @@ def test_places_by_hand(tmp_path: Path) -> None:
     assert not between.warnings
     both = modified(tmp_path / "d.crg", "REFPOINT_X = 3", "REFLINE_OFFSET_X = 100")
     assert both.line[0, 0] == 3.0
-    assert "d.crg:13: REFLINE_OFFSET_X beside REFPOINT_…: REFPOINT_… is used" in both.warnings[0]
+    assert "d.crg:13: REFLINE_OFFSET_X and REFPOINT_…: REFPOINT_… is used" in both.warnings[0]
 
 
 def test_cells_without_a_number_at_the_edges_take_their_neighbours(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_grid_nan_modes(tmp_path: Path) -> None:
         ("GRID_NAN_MODE = 3", ":12: GRID_NAN_MODE is 3, expected 0, 1 or 2"),
         (
             "REFPOINT_U = 1\nREFPOINT_U_FRACTION = 0",
-            ":13: REFPOINT_U_FRACTION beside REFPOINT_U, expected only one",
+            ":13: REFPOINT_U_FRACTION and REFPOINT_U, expected only one",
         ),
         ("SCALE_Z_GRID = 2\nscale_z_grid = 3", ":13: scale_z_grid is 3 here and 2 in line 12"),
     ],

@@ -152,7 +152,7 @@ def test_the_course_of_a_file(tmp_path: Path) -> None:
             "x_m,y_m\n0,9\n0,20\n0,30\n",
             ["turn its points", "heading of 90 deg"],
         ),
-        ("x_m,y_m\n0,9\n10,9\n20,9\n", ["begins 9.0 m beside the car"]),
+        ("x_m,y_m\n0,9\n10,9\n20,9\n", ["begins 9.0 m off the car"]),
     ],
 )
 def test_courses_that_are_none_are_refused(tmp_path: Path, text: str, told: list[str]) -> None:

@@ -153,17 +153,17 @@ def test_rows_of_the_ramp_are_the_ramp(tmp_path: Path) -> None:
     [
         ("t_s,rack_mm\n0,0\n1,1\n", [":1:2: 'rack_mm' is no column of inputs, did you mean rack_m?"]),
         ("time,rack_m\n0,0\n1,0\n", [":1:1: 'time' is no column", ":1:1: the column t_s is missing"]),
-        ("t_s,rack_m,rack_m\n0,0,0\n1,0,0\n", [":1:2: rack_m: stands there more than once"]),
+        ("t_s,rack_m,rack_m\n0,0,0\n1,0,0\n", [":1:2: rack_m: listed more than once"]),
         ("t_s,drive_torque_xx_Nm,foo\n0,0,0\n", [":1:2: 'drive_torque_xx_Nm'", ":1:3: 'foo' is no column"]),
         ("t_s\n0\n1\n", [":1:1: nothing besides t_s; known are rack_m, second_rack_m, drive_torque_fl_Nm"]),
         ("0,0\n1,0.001\n", [":1:1: the first line must name the columns, t_s and some of rack_m"]),
         ("", [":1:1: the column t_s is missing"]),
         ("t_s,rack_m\n", ["no rows below the names"]),
-        ("t_s,rack_m\n0,0\n", ["one row; at least two are due"]),
+        ("t_s,rack_m\n0,0\n", ["one row, expected at least two"]),
         ("t_s,rack_m\n0,0\n1,2mm\n2,nan\n", [":3:2: rack_m: '2mm'", ":4:2: rack_m: 'nan'"]),
         ("t_s,rack_m\n0,0,0\n1,0\n", [":2: 3 cells below 2 columns"]),
         ("t_s,rack_m\n0.1,0\n1,0\n", ["t_s begins at 0.1 s, the manoeuvre begins at 0 s"]),
-        ("t_s,rack_m\n0,0\n1,0\n1,0\n", ["row 3: t_s 1 does not come after 1"]),
+        ("t_s,rack_m\n0,0\n1,0\n1,0\n", ["row 3: t_s 1 is not after 1"]),
         ("t_s,rack_m\n0,0\n1,-0.09\n", ["row 2: rack_m -0.09 m is beyond its travel ±0.08 m"]),
         (
             "t_s,rack_m,second_rack_m\n0,0.001,0\n1,0.09,0.05\n",
@@ -239,7 +239,7 @@ def test_a_turn_needs_a_rack_that_travels_so_far_and_times_in_order() -> None:
         jturn(car(RACK), rack=-0.081, ramp_start=1.0, ramp_end=1.0)
     first, second = str(refused.value).splitlines()
     assert first == "--rack: -81 mm is beyond the travel of rack, ±80 mm"
-    assert second == "--ramp-end: 1 s does not come after --ramp-start, 1 s"
+    assert second == "--ramp-end: 1 s is not after --ramp-start, 1 s"
     with pytest.raises(UsageError, match="--rack"):
         jturn(car(RACK), rack=math.nan)
 

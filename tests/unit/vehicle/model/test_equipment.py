@@ -144,7 +144,7 @@ REFUSED = {
     "one-axle-not-held": (
         changed(QUARTER, ("held: [surge, sway, roll, pitch, yaw]\n", "")),
         "axles:",
-        "axles: 1 given, a vehicle has at least two axles, or one and motions that are held",
+        "axles: 1 given, a vehicle has at least two axles, or one with held motions",
     ),
     "nose-dives": (
         changed(QUARTER, ("sway, roll, pitch", "sway, roll")),

@@ -164,7 +164,7 @@ def test_a_silent_driver_is_lost_after_the_time_out_and_the_vehicle_coasts() -> 
     assert drive.conditions == ()
     assert drive.inputs == pytest.approx(driven, abs=0.02)
     text = until(drive, fallbacks.DRIVER_LOST, 0.03)
-    assert text.startswith("the driver is lost, nothing is heard: the vehicle coasts, 1.3")
+    assert text.startswith("the driver is lost, no messages received: the vehicle coasts, 1.3")
     for _ in range(500):
         drive.step()
     begin = drive.signals[3]

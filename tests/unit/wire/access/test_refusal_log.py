@@ -68,7 +68,7 @@ def test_a_stranger_who_makes_up_keys_fills_neither_log_nor_memory() -> None:
     for number in range(1000):
         log.unheard(Unheard(Cause.UNKNOWN_KEY, "", "192.0.2.9", f"key {number}"))
     assert page.told() == [
-        "connection refused from 192.0.2.9: its key key 0 is nobody's; see `mastd keys list`"
+        "connection refused from 192.0.2.9: its key key 0 is unknown; see `mastd keys list`"
     ]
     for number in range(10 * MAX_KINDS):
         log.unheard(Unheard(Cause.UNKNOWN_KEY, "", f"peer {number}", "x"))

@@ -142,7 +142,7 @@ def test_a_name_in_any_script_is_taken() -> None:
             msgpack.packb({"kind": "hello", **asdict(HELLO), "role": "king"}),
             "invalid enum value 'king'",
         ),
-        (msgpack.packb({"kind": "hello", **asdict(HELLO), "operator": " "}), "operator must say who acts"),
+        (msgpack.packb({"kind": "hello", **asdict(HELLO), "operator": " "}), "operator must name who acts"),
         (
             msgpack.packb({"kind": "hello", **asdict(HELLO), "name": "x" * 201}),
             "name: expected str of length <= 200",

@@ -149,7 +149,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"`MAXMSGSIZE` | {sockets.MAX_FRAME // 1024} kB |" in CHAPTER
     assert f"`HANDSHAKE_IVL` | {sockets.HANDSHAKE_MS // 1000} s |" in CHAPTER
     assert f"`LINGER` | {sockets.LINGER_MS} ms" in CHAPTER
-    assert f"at most {event_loop.MESSAGES_PER_POLL} a turn" in CHAPTER
+    assert f"at most {event_loop.MESSAGES_PER_POLL} messages at a time" in CHAPTER
     assert f"pauses {event_loop.PAUSE_S * 1e3:g} ms" in CHAPTER
     assert f"of the XPUB | {sockets.TELEMETRY_HIGH_WATER_MARK} |" in CHAPTER
     assert f"at most {operator_messages.MAX_OPERATOR_MESSAGE} bytes" in CHAPTER
@@ -164,11 +164,11 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"at most {operator_messages.MAX_NAME_LENGTH} characters" in CHAPTER
     assert f"the last {sessions.CACHED_ANSWERS}," in CHAPTER
     assert f"At most {sessions.CAPACITY} sessions" in CHAPTER
-    assert f"{MAX_WAITING} more wait" in CHAPTER
+    assert f"{MAX_WAITING} more are queued" in CHAPTER
     assert f"up to {TIMEOUT_NS // 1_000_000_000} s" in CHAPTER
     assert f"at most every {driver_forwarder.SHOWN_NS // 1_000_000} ms" in CHAPTER
     assert f"again every {client.AGAIN_S} s" in CHAPTER
-    assert f"({client.HELLO_S:g} s: nobody is there)" in CHAPTER
+    assert f"({client.HELLO_S:g} s: no daemon)" in CHAPTER
 
 
 def test_the_bytes_on_the_page_are_those_of_the_command_they_describe() -> None:

@@ -292,7 +292,7 @@ def test_a_stop_refuses_what_waits_and_goes_in_at_once(counter: Counter) -> None
     assert counter.loop.counters()[0] == 1
     (refused,) = counter.answers()
     assert (refused.verb, refused.accepted) == ("start", False)
-    assert "bert has asked for stop" in refused.reason
+    assert "bert has requested stop" in refused.reason
     counter.poll(3)
     answers = {answer.verb: answer for answer in counter.answers()}
     assert answers["stop"].accepted

@@ -245,12 +245,12 @@ def test_repeated_replayed_and_reordered_sequences_change_nothing(sequences: lis
 @pytest.mark.parametrize(
     ("error", "message", "words"),
     [
-        ("wrong_channels", lambda s: values_of(s, 5, (0.1,)), "8 bytes, 16 are due (2 channels)"),
-        ("wrong_channels", lambda s: values_of(s, 5, ()), "0 bytes, 16 are due"),
+        ("wrong_channels", lambda s: values_of(s, 5, (0.1,)), "8 bytes, expected 16 (2 channels)"),
+        ("wrong_channels", lambda s: values_of(s, 5, ()), "0 bytes, expected 16"),
         ("ahead", lambda s: values_of(s, 5, (0.1, 0.1), 8), "step 8 has not been shown yet, the newest is 7"),
-        ("unknown_session", lambda s: values_of(s + 1, 5, (0.1, 0.1)), "say hello"),
-        ("unknown_session", lambda s: pack(Heartbeat(s + 1, 5, 1, 0, 0, 0)), "say hello"),
-        ("unknown_session", lambda s: pack(Close(s + 1, 5)), "say hello"),
+        ("unknown_session", lambda s: values_of(s + 1, 5, (0.1, 0.1)), "send hello"),
+        ("unknown_session", lambda s: pack(Heartbeat(s + 1, 5, 1, 0, 0, 0)), "send hello"),
+        ("unknown_session", lambda s: pack(Close(s + 1, 5)), "send hello"),
         ("malformed", lambda s: values_of(s, 5, (math.nan, 0.0)), "finite"),
         ("malformed", lambda _: b"\xc1", "not a MessagePack message"),
         ("oversize", lambda _: bytes(1 << 15), "a message has at most 16384"),

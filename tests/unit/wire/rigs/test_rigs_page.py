@@ -128,7 +128,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert f"at most {messages.MAX_RIG_MESSAGE} bytes, from the daemon {messages.MAX_TO_RIG}" in (CHAPTER)
     assert f"at most {messages.MAX_TEXT_LENGTH} characters" in CHAPTER
     assert f"at most {messages.MAX_READS}" in CHAPTER
-    assert f"nothing has been heard of it for {session.LOST_NS / 1e9:g} s" in CHAPTER
+    assert f"nothing has been received from it for {session.LOST_NS / 1e9:g} s" in CHAPTER
     virtual = VirtualHandler()
     welcome = virtual.join((0, b"x"))
     assert (welcome.beat_s, welcome.lost_s) == (handler.HEARTBEAT_NS / 1e9, session.LOST_NS / 1e9)

@@ -59,12 +59,12 @@ def test_an_archive_without_a_description(
     ("text", "says"),
     [
         ("<fmiModelDescription", "is not XML: unclosed token"),
-        ("<other/>", "does not say its version of FMI"),
+        ("<other/>", "does not state its version of FMI"),
         (
             '<fmiModelDescription fmiVersion="1.0" modelIdentifier="x"/>',
-            "is of FMI 1.0, FMI 2.0 and 3.0 are run",
+            "has FMI 1.0, expected FMI 2.0 or 3.0",
         ),
-        ('<fmiModelDescription fmiVersion="4.0"/>', "is of FMI 4.0, FMI 2.0 and 3.0 are run"),
+        ('<fmiModelDescription fmiVersion="4.0"/>', "has FMI 4.0, expected FMI 2.0 or 3.0"),
         (description(2, kinds="ModelExchange"), "is for model exchange only, expected co-simulation"),
         (
             description(3, kinds="ScheduledExecution"),

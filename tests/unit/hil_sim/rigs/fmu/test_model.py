@@ -127,7 +127,7 @@ def test_an_output_that_is_no_number_is_an_error(major: int, tmp_path: Path) -> 
 def test_an_fmu_that_is_finished_ends_the_rig(tmp_path: Path) -> None:
     path = lag(tmp_path, 3, {"FINISHED_AT": 2})
     with FmuModel(path) as model:
-        assert failing(model, 2) == f"{path}: step 2 at 0.002 s: it asks to end the simulation"
+        assert failing(model, 2) == f"{path}: step 2 at 0.002 s: it requests the end of the simulation"
 
 
 def test_what_it_warns_of_is_passed_on_up_to_a_bound(major: int, tmp_path: Path) -> None:

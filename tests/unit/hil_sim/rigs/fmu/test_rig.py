@@ -87,7 +87,7 @@ def test_maps_that_cannot_be(maps: Sequence[str], says: str) -> None:
 @pytest.mark.parametrize(
     ("units", "settings", "says"),
     [
-        (["extra=mm"], [], "--unit extra=mm: extra says its unit, m; leave it out"),
+        (["extra=mm"], [], "--unit extra=mm: extra states its unit, m; omit --unit"),
         (["bare=lightyear"], [], "the unit lightyear is not known"),
         ([], ["mass=heavy"], "--set mass=heavy: heavy is not a number"),
         ([], ["extra=1"], "extra is output, not input or parameter"),
@@ -111,7 +111,7 @@ def test_channels_that_nothing_gives_and_units_that_differ_are_all_named() -> No
     with pytest.raises(UsageError) as error:
         wiring.outputs([("wrench.fz", "N"), ("wrench.fx", "N")])
     lines = str(error.value).splitlines()
-    assert lines[0] == "--map gone=extra: the rig gives no gone; it gives wrench.fz, wrench.fx"
+    assert lines[0] == "--map gone=extra: the rig has no channel gone; it has wrench.fz, wrench.fx"
     assert lines[1].startswith("wrench.fx: no output of the FMU has this name; add --map wrench.fx=VARIABLE")
     with pytest.raises(UsageError, match=r"^extra: is in m, wrench\.fx is in N: not the same quantity$"):
         wire(CAR, ["wrench.fx=extra"]).outputs([("wrench.fx", "N")])
@@ -298,7 +298,7 @@ def test_a_signal_ends_an_fmu_that_never_comes_back(tmp_path: Path) -> None:
     path = lag(tmp_path, 2, {"HANG_AT": 6})
     code, errors = ended(path, tmp_path / "scratch", signal.SIGTERM, "hangs")
     assert code == 3
-    assert errors == "ended by force: told to end, and did not come back for 2 s\n"
+    assert errors == "killed: did not end on request for 2 s\n"
 
 
 def test_without_fmpy_it_is_told_what_to_install(

@@ -50,7 +50,7 @@ def test_the_same_quantity_is_converted_both_ways(
         (DeclaredUnit("Hz"), "rad/s", "is in Hz, wrench.fx is in rad/s: not the same quantity"),
         (DeclaredUnit("furlong"), "m", "is in 'furlong', which is not known; wrench.fx is in m"),
         (DeclaredUnit("m", METRE, 0.0), "m", "whose factor makes no sense; wrench.fx is in m"),
-        (None, "N", "says no unit, wrench.fx is in N: state it with --unit"),
+        (None, "N", "states no unit, wrench.fx is in N: give it with --unit"),
     ],
 )
 def test_another_quantity_is_refused_with_both_units(
