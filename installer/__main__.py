@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from installer.deb import build_package
 from installer.interpreter import InstallError, find_interpreter
-from installer.places import PROJECT, UNITS, Places
+from installer.paths import PROJECT, UNITS, Paths
 from installer.stage import stage
 from installer.transfer import install, uninstall
 
@@ -30,7 +30,7 @@ def main() -> int:
     try:
         if not arguments.prefix.is_absolute():
             raise InstallError(f"PREFIX must be an absolute path, not {arguments.prefix}")
-        _act(arguments.action, arguments.python, Path(arguments.destdir or "/"), Places(arguments.prefix))
+        _act(arguments.action, arguments.python, Path(arguments.destdir or "/"), Paths(arguments.prefix))
     except InstallError as error:
         print(f"{arguments.action}: {error}", file=sys.stderr)
         return 2
@@ -40,24 +40,24 @@ def main() -> int:
     return 0
 
 
-def _act(action: str, python: str, root: Path, places: Places) -> None:
+def _act(action: str, python: str, root: Path, paths: Paths) -> None:
     this_machine = root.resolve() == Path("/")
     if action == "uninstall":
         if this_machine:
             _refuse_beside_a_service()
-        for line in uninstall(root, places):
+        for line in uninstall(root, paths):
             print(line)
         return
     interpreter = find_interpreter(python)
     tree = WORK / "stage"
     if action == "deb":
-        stage(tree, Places(PurePosixPath("/usr")), interpreter, WORK)
+        stage(tree, Paths(PurePosixPath("/usr")), interpreter, WORK)
         print(build_package(tree, interpreter, project_version(), WORK))
         return
     if this_machine:
         _refuse_beside_a_service()
-    stage(tree, places, interpreter, WORK)
-    for line in install(tree, root, places):
+    stage(tree, paths, interpreter, WORK)
+    for line in install(tree, root, paths):
         print(line)
     if this_machine:
         _tell_systemd()

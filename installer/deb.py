@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from installer.interpreter import InstallError, Interpreter
-from installer.places import PROJECT
+from installer.paths import PROJECT
 
 _SCRIPTS = ("preinst", "postinst", "prerm", "postrm")
 

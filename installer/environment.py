@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from installer.interpreter import InstallError, Interpreter
-from installer.places import PROGRAMS, PROJECT, Places, below
+from installer.paths import PROGRAMS, PROJECT, Paths, below
 
 BUILDER = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
 """The build backend and what it needs, as far as `requirements.txt` locks them."""
@@ -33,12 +33,12 @@ sys.exit(main())
 """
 
 
-def build_environment(root: Path, places: Places, interpreter: Interpreter, work: Path) -> None:
+def build_environment(root: Path, paths: Paths, interpreter: Interpreter, work: Path) -> None:
     """Build the environment below ``root``; ``work`` keeps what the next build can use again.
 
     Raises InstallError when a package cannot be fetched.
     """
-    home = below(root, places.environment)
+    home = below(root, paths.environment)
     packages = home / "lib" / interpreter.name / "site-packages"
     tools = _tools(interpreter, work)
     locked_packages = _packages(tools, interpreter, work)
@@ -57,13 +57,13 @@ def build_environment(root: Path, places: Places, interpreter: Interpreter, work
     _compile(tools, root, packages)
 
 
-def write_launchers(root: Path, places: Places) -> None:
+def write_launchers(root: Path, paths: Paths) -> None:
     """Write the commands that users call. They leave the user's Python settings aside (-I)."""
-    directory = below(root, places.programs)
+    directory = below(root, paths.programs)
     directory.mkdir(parents=True)
     for name, module in PROGRAMS.items():
         launcher = directory / name
-        python = places.environment / "bin/python3"
+        python = paths.environment / "bin/python3"
         launcher.write_text(_LAUNCHER.format(python=python, module=module), encoding="utf-8")
         launcher.chmod(0o755)
 
@@ -80,10 +80,10 @@ def locked(names: tuple[str, ...], lock: str) -> str:
     return "".join(blocks[name] for name in names)
 
 
-def foreign_paths(root: Path, words: tuple[str, ...]) -> list[str]:
-    """Return the files below ``root`` that hold one of ``words``: paths of the machine that built it."""
+def foreign_paths(root: Path, texts: tuple[str, ...]) -> list[str]:
+    """Return the files below ``root`` that hold one of ``texts``: paths of the machine that built it."""
     found = []
-    marks = [word.encode() for word in words]
+    marks = [text.encode() for text in texts]
     for path in sorted(root.rglob("*")):
         if path.is_file() and not path.is_symlink():
             content = path.read_bytes()
@@ -109,7 +109,7 @@ def _tools(interpreter: Interpreter, work: Path) -> Path:
 
 
 def _packages(tools: Path, interpreter: Interpreter, work: Path) -> Path:
-    """Return a directory with the locked packages, made anew when the lock has changed."""
+    """Return a directory with the locked packages, made again when the lock has changed."""
     directory, lock = work / f"packages-{interpreter.name}", PROJECT / "requirements-package.txt"
     mark = work / f"packages-{interpreter.name}.txt"
     wanted = lock.read_text(encoding="utf-8")

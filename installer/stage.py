@@ -8,7 +8,7 @@ from pathlib import Path
 
 from installer.environment import build_environment, foreign_paths, write_launchers
 from installer.interpreter import InstallError, Interpreter
-from installer.places import CONFIGURATION, DEFAULTS, PROJECT, UNITS, Places, below
+from installer.paths import CONFIGURATION, DEFAULTS, PROJECT, UNITS, Paths, below
 
 _CONFIGURATION = {
     "table.yaml": "table.yaml",
@@ -17,14 +17,14 @@ _CONFIGURATION = {
 }
 
 
-def stage(root: Path, places: Places, interpreter: Interpreter, work: Path) -> None:
+def stage(root: Path, paths: Paths, interpreter: Interpreter, work: Path) -> None:
     """Put everything below ``root``, which is emptied; raise InstallError when something cannot be had."""
     shutil.rmtree(root, ignore_errors=True)
-    build_environment(root, places, interpreter, work)
-    write_launchers(root, places)
-    _units(root, places)
+    build_environment(root, paths, interpreter, work)
+    write_launchers(root, paths)
+    _units(root, paths)
     _configuration(root)
-    _documents(root, places)
+    _documents(root, paths)
     foreign = foreign_paths(root, (str(PROJECT), str(root.resolve()), str(work.resolve())))
     if foreign:
         raise InstallError(
@@ -32,17 +32,17 @@ def stage(root: Path, places: Places, interpreter: Interpreter, work: Path) -> N
         )
 
 
-def _units(root: Path, places: Places) -> None:
+def _units(root: Path, paths: Paths) -> None:
     """Copy units and what systemd makes for them; launchers and manuals are named where they lie."""
     targets = {
-        **{name: places.units / name for name in UNITS},
-        "mastd.sysusers": places.prefix / "lib/sysusers.d/mastd.conf",
-        "mastd.tmpfiles": places.prefix / "lib/tmpfiles.d/mastd.conf",
+        **{name: paths.units / name for name in UNITS},
+        "mastd.sysusers": paths.prefix / "lib/sysusers.d/mastd.conf",
+        "mastd.tmpfiles": paths.prefix / "lib/tmpfiles.d/mastd.conf",
     }
     for name, target in targets.items():
         text = (PROJECT / "systemd" / name).read_text(encoding="utf-8")
-        text = text.replace("/usr/bin/", f"{places.programs}/")
-        _write(below(root, target), text.replace("/usr/share/doc/mastd", str(places.documents)))
+        text = text.replace("/usr/bin/", f"{paths.programs}/")
+        _write(below(root, target), text.replace("/usr/share/doc/mastd", str(paths.documents)))
 
 
 def _configuration(root: Path) -> None:
@@ -56,8 +56,8 @@ def _configuration(root: Path) -> None:
     shutil.copyfile(PROJECT / "systemd" / "mastd.default", _parent(below(root, DEFAULTS)))
 
 
-def _documents(root: Path, places: Places) -> None:
-    target = below(root, places.documents)
+def _documents(root: Path, paths: Paths) -> None:
+    target = below(root, paths.documents)
     shutil.copytree(PROJECT / "docs", target)
     shutil.copyfile(PROJECT / "LICENSE", target / "copyright")
 

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from installer.interpreter import InstallError
-from installer.places import CACHES, CONFIGURATION, DEFAULTS, RECORDS, Places, below
+from installer.paths import CACHES, CONFIGURATION, DEFAULTS, RECORDS, Paths, below
 
 _CONFIGURATION = (str(CONFIGURATION.relative_to("/")) + "/", str(DEFAULTS.relative_to("/")))
 
 
-def install(tree: Path, root: Path, places: Places) -> list[str]:
+def install(tree: Path, root: Path, paths: Paths) -> list[str]:
     """Copy the staged ``tree`` onto the machine at ``root``; return what its users should know.
 
     A settings file that was edited stays as it is, and the new one is laid beside it as `FILE.new`.
     """
-    before = _manifest(root, places)
+    before = _manifest(root, paths)
     said = []
-    shutil.rmtree(below(root, places.environment), ignore_errors=True)
-    environment = str(places.environment.relative_to("/")) + "/"
+    shutil.rmtree(below(root, paths.environment), ignore_errors=True)
+    environment = str(paths.environment.relative_to("/")) + "/"
     files = sorted(_files(tree))
     digests = {}
     for name in files:
@@ -39,38 +39,38 @@ def install(tree: Path, root: Path, places: Places) -> list[str]:
         _copy(source, target)
     for name in sorted(before.keys() - digests.keys()):  # no longer part of the product
         said += _remove(root, name, before[name])
-    manifest = below(root, places.manifest)
+    manifest = below(root, paths.manifest)
     manifest.write_text(json.dumps(digests, indent=1), encoding="utf-8")
     return said
 
 
-def uninstall(root: Path, places: Places) -> list[str]:
+def uninstall(root: Path, paths: Paths) -> list[str]:
     """Remove what `install` has put at ``root``; return what was left and why.
 
     Raises InstallError when nothing is installed there.
     """
-    manifest = _manifest(root, places)
+    manifest = _manifest(root, paths)
     if not manifest:
-        raise InstallError(f"nothing is installed at {below(root, places.environment)}")
+        raise InstallError(f"nothing is installed at {below(root, paths.environment)}")
     left = []
     for name in sorted(manifest, reverse=True):
         left += _remove(root, name, manifest[name])
-    shutil.rmtree(below(root, places.environment))
+    shutil.rmtree(below(root, paths.environment))
     for cache in CACHES:  # compiled again by whoever needs it
         if below(root, cache).is_symlink():
             below(root, cache).unlink()
         shutil.rmtree(below(root, cache), ignore_errors=True)
-    for place in (CONFIGURATION, places.documents):
-        _remove_empty(below(root, place))
+    for path in (CONFIGURATION, paths.documents):
+        _remove_empty(below(root, path))
     if below(root, RECORDS).exists():
         left.append(f"left: {RECORDS}, the records")
     return left
 
 
-def _manifest(root: Path, places: Places) -> dict[str, str]:
+def _manifest(root: Path, paths: Paths) -> dict[str, str]:
     """Return the installed files, those of the configuration with their digest, others with an empty text."""
     try:
-        text = below(root, places.manifest).read_text(encoding="utf-8")
+        text = below(root, paths.manifest).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     return {str(name): str(digest) for name, digest in json.loads(text).items()}

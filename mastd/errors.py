@@ -25,7 +25,7 @@ class UsageError(MastdError):
 
 
 class FormatError(MastdError):
-    """A data file (record, road, measurement) that cannot be read, with its place.
+    """A data file (record, road, measurement) that cannot be read, with its location.
 
     Messages quote what stands in files: a terminal does not get to obey it.
     """
@@ -63,6 +63,6 @@ class StoppedError(MastdError):
 
 
 class RealtimeRightsError(MastdError):
-    """Real-time rights are missing and the settings do not allow to go on without them."""
+    """Real-time rights are missing and the settings do not allow to continue without them."""
 
     exit_code = 4

@@ -28,7 +28,7 @@ _OTHER_SPELLINGS = str.maketrans(
 
 
 class UnitError(ValueError):
-    """A text is not a quantity of the dimension that is due; the message says what would be right."""
+    """A text is not a quantity of the dimension that is expected; the message says what would be right."""
 
 
 @dataclass(frozen=True)

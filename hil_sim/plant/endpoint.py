@@ -150,7 +150,7 @@ class PlantEndpoint:
         self._lock.release()
 
     def _accept(self, peer: bytes, parts: CommandParts, step: int, now_ns: int) -> bool:
-        """Tell whether a decoded command may be applied; count and complain if it may not."""
+        """Return whether a decoded command may be applied; count and complain if it may not."""
         _, sequence, command_step, _, _, block = parts
         counters = self.counters
         if peer != self._holder:
@@ -217,7 +217,7 @@ class PlantEndpoint:
         return Event.WELCOMED
 
     def _holder_lives(self, now_ns: int) -> bool:
-        """Tell whether the daemon that has the place is neither silent for too long nor disconnected."""
+        """Return whether the daemon that has the place is neither silent for too long nor disconnected."""
         if now_ns - self._heard_ns > SILENCE_NS:
             return False
         self._send(self._holder, session.pack_map("probe", {}))

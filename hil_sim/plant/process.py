@@ -42,7 +42,7 @@ class EndOfLife:
             self._parent.register(descriptor, select.POLLIN)
 
     def reached(self) -> bool:
-        """Tell whether to end now."""
+        """Return whether to end now."""
         if not self._stop_requested and self._parent is not None and self._parent.poll(0):
             self._stop_requested = True
         return self._stop_requested

@@ -84,7 +84,7 @@ class CylinderTruth(Settings):
     cushion_length: Length = Field(default=6.0e-3, gt=0)
     """Last part of the stroke in which the port that oil leaves by closes."""
     cushion_opening: Ratio = Field(default=0.05, gt=0, le=1)
-    """Share of the port still open at the end stop."""
+    """Fraction of the port still open at the end stop."""
     relief_conductance: OilLeakage = Field(default=3.0e-10, ge=0)
     """Flow of the relief valve per pressure above its setting."""
 
@@ -111,7 +111,7 @@ class SupplyTruth(Settings):
 
 
 class SprungTruth(Settings):
-    """The share of the payload that moves on springs, along the axes of P."""
+    """The fraction of the payload that moves on springs, along the axes of P."""
 
     share: Ratio = Field(gt=0, lt=1)
     frequency: Frequency = Field(gt=0)

@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _hands(
     arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Hands, Callable[[], bool], Callable[[RigClient], None]]:
-    """Return who drives, what says that they leave, and what is told who carries a stop."""
+    """Return who drives, what says that they leave, and what is reported who carries a stop."""
     if arguments.script is not None:
         return Script(read_script(arguments.script)), lambda: False, lambda rig: None
     if arguments.follow is not None:

@@ -1,4 +1,4 @@
-"""A driver who follows a course from what he is told of the car: its speed, its yaw and its yaw rate.
+"""A driver who follows a course from what he is reported of the car: its speed, its yaw and its yaw rate.
 
 Where the car is follows from these (ẋ = v cos ψ, ẏ = v sin ψ; its sideslip is not known). He looks at the
 point of the course that lies ``PREVIEW`` seconds ahead: the arc that meets it at a distance L, y to its left,

@@ -69,7 +69,7 @@ def serve(
     """Join, answer every motion, and leave on SIGTERM, Ctrl-C, at the end of the duration or when ``done``.
 
     ``law`` is asked for what to compute once the rig has joined; what takes long is made before. Returns 0
-    when it has left or the daemon has ended, 2 when the daemon is gone without a word. Raises LawError for
+    when it has left or the daemon has ended, 2 when the daemon is gone without notice. Raises LawError for
     values that are not finite, and what ``RigClient.join`` raises.
     """
     from hil_sim.plant.process import EndOfLife

@@ -1,4 +1,4 @@
-"""``hil-sim rig quarter_car``: a quarter car of its own equations, which stands on the table.
+"""``hil-sim rig quarter_car``: a quarter car of its own equations, which is on the table.
 
 A wheel (m_u) on its tyre (k_t, d_t) stands at (x, y) on the table's top, a body (m_s) on spring and damper
 (k_s, d_s) above it; both move up and down only. With their heights z_u, z_s above those at rest, and h that

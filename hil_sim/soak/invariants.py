@@ -219,7 +219,7 @@ class Invariants:
             self.checks[rule] += 1
 
     def _starts_afresh(self, events: list[dict[str, object]]) -> bool:
-        """Tell whether the design lets the reference start from the measured pose in this cycle.
+        """Return whether the design lets the reference start from the measured pose in this cycle.
 
         When the drive is enabled, when a stall was longer than the drive bridges (rejoin), and when a
         tracking fault stops the motion.
@@ -272,7 +272,7 @@ class Invariants:
         return self._orders(verb, state, mode, refused)
 
     def _false_alarm(self, event: dict[str, object]) -> bool:
-        """Tell whether a fault has come out of nothing.
+        """Return whether a fault has come out of nothing.
 
         A profile near the table's limits may pass them on a plant that is not what the settings say.
         """

@@ -36,7 +36,7 @@ class Playable:
 
 
 def random_payload(random: Random) -> Entries:
-    """Return the entries of a payload: nothing, or a box of 1 t to 12 t that stands on the table's top."""
+    """Return the entries of a payload: nothing, or a box of 1 t to 12 t that is on the table's top."""
     if random.random() < 0.4:
         return {"kind": "none"}
     mass = random.uniform(1e3, 12e3)

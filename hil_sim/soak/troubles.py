@@ -71,7 +71,7 @@ class Troubles:
         self.due_ns = self._earliest()
 
     def act(self, now_ns: int) -> str:
-        """Begin or end what is due; return what was done, empty for nothing."""
+        """Begin or end what is expected; return what was done, empty for nothing."""
         done = ""
         if now_ns >= self._release_ns:
             self._release_ns = math.inf

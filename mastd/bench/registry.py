@@ -1,6 +1,6 @@
 """Benches by name: each is a function that measures and returns named figures.
 
-Long benches are measured only when they are asked for by name; they are told which of their figures are
+Long benches are measured only when they are asked for by name; they are reported which of their figures are
 wanted, and within what scope.
 """
 

@@ -215,7 +215,7 @@ def _extent(series: Series) -> str:
     """Return name, channels, rate, values and reach of a series."""
     called = f"{series.name}: " if series.name else ""
     text = f"{called}{len(series.channels)} channels, {series.count} samples"
-    if series.step is not None and series.places is None:
+    if series.step is not None and series.abscissae is None:
         rate = f"{1.0 / series.step:.9g} Hz" if series.axis_unit == "s" else f"step {series.step:.9g}"
         text += f", {rate}" + (f" {series.axis_unit}" if series.axis_unit != "s" else "")
     else:

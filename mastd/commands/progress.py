@@ -16,7 +16,7 @@ class Progress:
     """Redraws its line twice a second at most, and takes it away at the end; not shown, it does nothing."""
 
     def __init__(self, text_of: Callable[[float], str], *, shown: bool, first: str = "") -> None:
-        """Tell what is done as ``text_of`` has it; ``first`` stands there until then."""
+        """Report what is done as ``text_of`` has it; ``first`` stands there until then."""
         self._text = text_of
         self._shown = shown
         self._drawn = time.monotonic()

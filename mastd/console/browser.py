@@ -1,4 +1,4 @@
-"""One browser: what it says is read and checked, what it is told is written as fast as it takes it."""
+"""One browser: what it says is read and checked, what it is reported is written as fast as it takes it."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class Browser:
         return False
 
     def _choose(self) -> None:
-        """Begin the traces of the chosen channels anew, as far as the daemon has them."""
+        """Begin the traces of the chosen channels again, as far as the daemon has them."""
         if self._choice is None:
             return
         if self._daemon is None:

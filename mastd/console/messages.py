@@ -1,4 +1,4 @@
-"""Messages between the page and the console: what a browser may say, and what it is told.
+"""Messages between the page and the console: what a browser may say, and what it is reported.
 
 Browsers send JSON text, ``command``, ``traces`` and ``ping``; keys that nobody reads are refused, because a
 word that is not understood may have been the important one. Only ``stop`` and ``estop`` are taken whatever
@@ -24,7 +24,7 @@ MAX_LOAD = 4096
 """Longest name of a profile, which may be the path that the list of profiles tells."""
 MAX_ARGUMENTS = 8
 MAX_NUMBER = (1 << 53) - 1
-"""Largest whole number that JavaScript knows exactly."""
+"""Largest integer that JavaScript knows exactly."""
 BUTTONS = COMMANDING | STOPPING | {"release"}
 """Verbs that the page may send."""
 

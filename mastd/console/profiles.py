@@ -100,7 +100,7 @@ class Profiles:
     async def check(self, name: str, table: str) -> dict[str, object]:
         """Return ``{"ok", "text", "document"}`` of ``mastd check`` for a name of the list.
 
-        One check at a time: while another one is going on, the text says so and there is no document.
+        One check at a time: while another one is continuing, the text says so and there is no document.
         """
         path = self.files().get(name)
         if path is None:

@@ -64,7 +64,7 @@ class Daemon:
 
 
 class Listener(Protocol):
-    """Who is told what the threads hear, in the event loop's thread."""
+    """Who is reported what the threads hear, in the event loop's thread."""
 
     def found(self, daemon: Daemon) -> None:
         """A daemon answers, maybe another one than before."""

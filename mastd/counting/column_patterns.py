@@ -38,8 +38,8 @@ class Patterns:
         self.images: Pattern = {column: {column} for column in self.unknown}
         self.group_sizes: list[tuple[int, int]] = []
         self._group_of: dict[int, int] = {}
-        for place, group in enumerate(groups):
-            self._group_of |= dict.fromkeys(group.bodies, place)
+        for index, group in enumerate(groups):
+            self._group_of |= dict.fromkeys(group.bodies, index)
             if group.cuts:
                 self._divide(group)
         self.independent = [column for column in self.unknown if self.images[column] == {column}]

@@ -43,7 +43,7 @@ def operations(vehicle: str, solver: str, extent: Extent = Extent.STEP) -> Stage
 def all_operations(wanted: Sequence[Wanted]) -> list[Stages]:
     """Return the operations of several vehicles and solvers, counted one after the other in one process."""
     told = subprocess.run(
-        [sys.executable, "-m", __name__, *(word for one in wanted for word in one)],
+        [sys.executable, "-m", __name__, *(argument for one in wanted for argument in one)],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
         capture_output=True,
@@ -67,8 +67,8 @@ def count(work: Work) -> Stages:
     return tally.stages
 
 
-def _main(words: Sequence[str]) -> None:
-    wanted = zip(words[::3], words[1::3], words[2::3], strict=True)
+def _main(argv: Sequence[str]) -> None:
+    wanted = zip(argv[::3], argv[1::3], argv[2::3], strict=True)
     found = [count(work_of(vehicle, solver, Extent(extent))) for vehicle, solver, extent in wanted]
     sys.stdout.write(json.dumps(found) + "\n")
 

@@ -187,5 +187,5 @@ class _Corner:
         return self.car.body(f"{self.name} {name}", weights, centre)
 
     def _ends(self, name: str, first: int, second: int, point: str) -> Ends:
-        place = self.side.point(point)
-        return Ends(f"{self.name} {name}", first, second, (place, place))
+        position = self.side.point(point)
+        return Ends(f"{self.name} {name}", first, second, (position, position))

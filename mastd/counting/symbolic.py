@@ -35,14 +35,14 @@ def cholesky_solution(size: int) -> int:
 def eliminated(pattern: Mapping[int, Collection[int]]) -> Below:
     """Return the pattern of the Cholesky factor, fill included; columns in the order of ``pattern``."""
     order = list(pattern)
-    place = {column: k for k, column in enumerate(order)}
+    index = {column: k for k, column in enumerate(order)}
     below: Below = {
-        column: {row for row in pattern[column] if place[row] > place[column]} for column in order
+        column: {row for row in pattern[column] if index[row] > index[column]} for column in order
     }
     for column in order:
         rest = below[column]
         for row in rest:
-            below[row] |= {other for other in rest if place[other] > place[row]}
+            below[row] |= {other for other in rest if index[other] > index[row]}
     return below
 
 

@@ -32,7 +32,7 @@ class Tally:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what is done inside for a stage; within itself a stage goes on."""
+        """Count what is done inside for a stage; within itself a stage continues."""
         if name in self._open:
             yield
             return

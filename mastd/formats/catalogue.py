@@ -1,4 +1,4 @@
-"""All formats of series, and how a file's format is told: by its content, never by its name alone."""
+"""All formats of series, and how a file's format is reported: by its content, never by its name alone."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def with_step(series: Series, path: Path, step: float) -> Series:
     """
     if series.axis == "time" and not series.axis_unit and series.step is not None:
         return replace(series, step=step, start=series.start * (step / series.step), axis_unit="s")
-    if series.places is not None:
+    if series.abscissae is not None:
         raise FormatError(f"{path}: has its own column of times: do not give a step")
     if series.step is not None and not math.isclose(series.step, step, rel_tol=1e-6):
         raise FormatError(f"{path}: states a step of {series.step:g} s, given is {step:g} s")

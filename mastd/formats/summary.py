@@ -125,8 +125,8 @@ def _finite_blocks(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray | 
 
 def position_at(series: Series, index: int) -> float | None:
     """Return the axis value at ``index`` (from 0), None where it is unknown."""
-    if series.places is not None:
-        found = float(series.places[index])
+    if series.abscissae is not None:
+        found = float(series.abscissae[index])
     elif series.step is not None:
         found = series.start + index * series.step
     else:
@@ -142,8 +142,8 @@ def duration(series: Series) -> float | None:
     """
     if not series.count:
         return None
-    if series.places is not None:
-        found = float(series.places[-1] - series.places[0])
+    if series.abscissae is not None:
+        found = float(series.abscissae[-1] - series.abscissae[0])
     elif series.step is not None:
         found = (series.count - (series.axis != "time")) * series.step
     else:

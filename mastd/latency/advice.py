@@ -25,7 +25,7 @@ _PIN = (
 )
 _GOOD_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"})
 _DEEP = 0.02
-"""Share of a period that wake-up from an idle state may take."""
+"""Fraction of a period that wake-up from an idle state may take."""
 
 
 @dataclass(frozen=True)

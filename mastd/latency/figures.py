@@ -44,7 +44,7 @@ class WakeUps:
         return int(np.count_nonzero(self.late_s > seconds))
 
     def missed(self, rate_hz: float) -> tuple[int, float]:
-        """Return the most periods of a rate missed in a row, and the share of all that were missed.
+        """Return the most periods of a rate missed in a row, and the fraction of all that were missed.
 
         For another rate than the measured one this takes the same delays at the same times.
         """

@@ -26,7 +26,7 @@ RATES_HZ = (100.0, 200.0, 250.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0)
 LONG_ENOUGH_S = 300.0
 """Shorter measurements say little of the worst case."""
 BUSY = 0.5
-"""Share of the processors' time above which others were at work."""
+"""Fraction of the processors' time above which others were at work."""
 
 
 class Verdict(enum.Enum):
@@ -43,7 +43,7 @@ class Tolerance:
     """What a preset lets pass: most periods missed in a row, share of all periods missed."""
 
     missed_in_a_row: int
-    missed_share: float
+    missed_ratio: float
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def verdict(measurement: Measurement, rate_hz: float, tolerances: Tolerances) ->
         (tolerances.real, Verdict.TOLERATED),
         (tolerances.simulated, Verdict.SIMULATED),
     ):
-        if in_a_row <= tolerance.missed_in_a_row and ratio <= tolerance.missed_share:
+        if in_a_row <= tolerance.missed_in_a_row and ratio <= tolerance.missed_ratio:
             return found
     return Verdict.NONE
 
@@ -113,7 +113,7 @@ def _hold(measurement: Measurement, tolerances: Tolerances) -> str:
     seen = f"of {best.count} wake-ups the latest was {milliseconds(best.latest_s)} after its deadline"
     lost = f"{best.later_than(half)} were later than half a period ({milliseconds(half)})"
     lost += f", {100 * ratio:.2g} % of the periods were missed, up to {in_a_row} in a row"
-    passes = f"{real.missed_in_a_row} missed in a row and {100 * real.missed_share:g} % in all"
+    passes = f"{real.missed_in_a_row} missed in a row and {100 * real.missed_ratio:g} % in all"
     stall = milliseconds(measurement.stalls.longest_machine_s)
     match verdict(measurement, rate, tolerances):
         case Verdict.REAL:

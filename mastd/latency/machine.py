@@ -44,7 +44,7 @@ class Machine:
     realtime_kernel: bool
     preemption: str | None
     rt_throttling: str | None
-    """Share of the time that real-time threads may take."""
+    """Fraction of the time that real-time threads may take."""
     rt_group_scheduling: bool | None
     governors: tuple[str, ...] | None
     isolated: str | None

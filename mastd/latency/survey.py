@@ -13,7 +13,7 @@ from mastd.loop.realtime import rights as realtime
 from mastd.settings.daemon.daemon import RealtimeSettings
 
 STALLS_RATIO = 0.2
-"""Share of the time for the thread that never sleeps."""
+"""Fraction of the time for the thread that never sleeps."""
 DMA_LATENCY = "/dev/cpu_dma_latency"
 
 

@@ -4,7 +4,7 @@ A value with a line end in it stands in the binary form instead: the key, a line
 little-endian 64-bit number, the bytes, a line end. Source: "Native Journal Protocol" of the systemd project,
 systemd.journal-fields(7).
 
-Loss policy. Nothing here waits. An entry that the journal has no room for, or that finds no journal, is
+Loss policy. Nothing here waits. An entry that the journal has no space for, or that finds no journal, is
 counted, and the next one that goes through is preceded by an entry that says how many are missing.
 Long values are cut at ``MAX_VALUE_BYTES``; fields that would make the entry longer than ``MAX_ENTRY_BYTES``
 are left out.

@@ -1,7 +1,7 @@
 """Lines of a log, and where they go: the journal, or plain text on standard error.
 
 Loss policy. Neither a full journal nor a terminal that nobody reads can hold up who writes: lines are counted
-instead, and the count is told as soon as there is room again.
+instead, and the count is reported as soon as there is room again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CRITICAL, ERROR, WARNING, NOTICE, INFORMATION = 2, 3, 4, 5, 6
 STDERR = 2
 MAX_WAITING = 1024
 """Lines that wait for a terminal or pipe; further ones are counted."""
-_LAST_WORDS_S = 1.0
+_FLUSH_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class PlainLines:
         """Wait until all is written, but not for a reader who does not read."""
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(None)
-            self._thread.join(_LAST_WORDS_S)
+            self._thread.join(_FLUSH_S)
 
     def _work(self) -> None:
         while (line := self._lines.get()) is not None:

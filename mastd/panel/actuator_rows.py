@@ -11,13 +11,13 @@ from mastd.panel.reading import ActuatorReading, actuators, text
 from mastd.panel.view import Display, View, glyphs
 
 NEAR_END: Final = 0.9
-"""Share of the stroke beyond which an actuator is called near its end."""
+"""Fraction of the stroke beyond which an actuator is called near its end."""
 BEYOND_END: Final = 1.02
-"""Share of the stroke beyond which no stop explains it; a table that lies on its stops presses them."""
+"""Fraction of the stroke beyond which no stop explains it; a table that lies on its stops presses them."""
 LYING: Final = frozenset({"OFF", "LOW", "HIGH"})
 """States in which the table lies on its lower stops."""
 LITTLE_FORCE: Final = 0.1
-"""Share of the maximum force below which a margin is called small."""
+"""Fraction of the maximum force below which a margin is called small."""
 _MIN_BAR: Final = 9
 _WIDE: Final = 110
 _MAX_NAME_LENGTH: Final = 24

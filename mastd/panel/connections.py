@@ -79,7 +79,7 @@ class Sender(threading.Thread):
         self._left = False
 
     def ask(self, verb: str) -> None:
-        """Send a verb at once; one that comes while another waits for its answer is told and not kept."""
+        """Send a verb at once; one that comes while another waits for its answer is reported and not kept."""
         with self._condition:
             waiting = self._verb
             unsent = f"; {verb} is NOT sent" if waiting not in ("", verb) else ""

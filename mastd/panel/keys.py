@@ -64,7 +64,7 @@ class KeyReader:
         return keys
 
     def waited(self) -> None:
-        """Forget what has begun and does not go on: an escape key, a paste that has been torn off."""
+        """Forget what has begun and does not continue: an escape key, a paste that has been torn off."""
         self._rest, self._pasting = b"", False
 
 

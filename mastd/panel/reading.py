@@ -16,7 +16,7 @@ Step = str | int
 
 
 def value(reported: object, *path: Step) -> Any:
-    """Return what stands at the end of ``path``, None where there is no such place."""
+    """Return what stands at the end of ``path``, None where there is no such position."""
     for step in path:
         if isinstance(step, str):
             reported = reported.get(step) if isinstance(reported, Mapping) else None
@@ -81,12 +81,12 @@ class ActuatorReading:
 
     @property
     def ratio(self) -> float | None:
-        """How far it is from its neutral length, as a share of the stroke: ±1 at the ends."""
+        """How far it is from its neutral length, as a fraction of the stroke: ±1 at the ends."""
         return None if self.offset is None or not self.stroke else self.offset / self.stroke
 
     @property
     def margin(self) -> float | None:
-        """Share of the maximum force that is left."""
+        """Fraction of the maximum force that is left."""
         if self.force is None or not self.maximum_force:
             return None
         return 1.0 - abs(self.force) / self.maximum_force

@@ -64,7 +64,7 @@ _USEFUL: Final = {
     "FAULT": "x reset  l lower",
     "ESTOP": "x reset",
 }
-"""Keys that make sense in a state, where there is no room for all."""
+"""Keys that make sense in a state, where there is no space for all."""
 
 
 def screen(view: View, display: Display) -> list[Text]:

@@ -144,7 +144,7 @@ class Terminal:
             os.write(self._screen, (_LEAVE + below).encode("ascii"))
 
     def suspend(self) -> None:
-        """Stop this process as Ctrl-Z does, with the terminal as it was, until it goes on in front."""
+        """Suspend this process as Ctrl-Z does, with the terminal restored, until it is resumed."""
         self.give_back()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         # To this thread, so that it stops here and not a little later.

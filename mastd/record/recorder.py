@@ -12,7 +12,7 @@ makes a file of the seconds around it (``mastd.record.history``).
 
 Loss policy. Frames: as the ring says. Events: a full socket refuses the event, the handle counts it. A file
 system that refuses (disk full) ends the recorder of one run; a service goes on with the next run. What is on
-disk stays readable; the loop goes on, counts, and asks ``trouble``.
+disk stays readable; the loop continues, counts, and asks ``trouble``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ figures out; figures that cannot be had are None.
 
 Of the vehicle: what its seat felt by ISO 2631-1 (``mastd.signals.comfort``), weighted here from the channels
 ``seat.acceleration`` with all that the record holds before the profile, lost samples bridged by straight
-lines; loads, time aloft (no load) and travel of each wheel; the share of steps that did not converge.
+lines; loads, time aloft (no load) and travel of each wheel; the fraction of steps that did not converge.
 
 Of the cue, for each axis, a(t) asked and g(t) given: rms of a, g and g − a, their correlation (Pearson's),
 and the largest false reversal (``mastd.signals.metrics.false_reversal``).

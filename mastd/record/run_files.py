@@ -112,7 +112,7 @@ class RunFiles:
     def finish(self, offered: int, closed: bool) -> None:
         """Finish all files; ``offered`` counts the frames up to the last one dropped.
 
-        ``closed`` is False if the producer died without a word, which is then recorded.
+        ``closed`` is False if the producer died without notice, which is then recorded.
         """
         self._faults.finish(offered)
         if not closed:

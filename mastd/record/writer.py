@@ -8,7 +8,7 @@ encoding ``json`` means a UTF-8 JSON object::
      "channels": [{"name": "pose.heave", "unit": "m", "meaning": "…"}, …]}
 
 Slower channels have a topic of their own per rate (``frame/100hz``) in the same encoding: the first frame of
-every k periods. ``log_time`` is a whole number of periods in nanoseconds since the file's first frame, those
+every k periods. ``log_time`` is an integer of periods in nanoseconds since the file's first frame, those
 missed included (channel ``missed``), so it always ascends, whatever becomes of the plant's clock.
 ``sequence`` is the frame's number in the file (modulo 2³²): it counts all frames offered, lost ones included.
 

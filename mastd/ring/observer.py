@@ -1,11 +1,11 @@
 """A reader of the ring that only looks on: nobody waits for it, and it can lose nothing but its own frames.
 
 It maps the memory for reading alone, so neither the producer nor the consumer can know that it is there. A
-slot may be written anew while it is copied. The producer counts a frame as published before it touches the
+slot may be written again while it is copied. The producer counts a frame as published before it touches the
 slot of the next one; so what was copied is whole if, after the copy, fewer than ``capacity`` frames have been
 published since, and is thrown away otherwise. Like the consumer, it takes a frame at its second sight only.
 
-Loss policy: a reader that is lapped goes on with the oldest whole frame. Every frame that it has not shown,
+Loss policy: a reader that is lapped continues with the oldest whole frame. Every frame that it has not shown,
 be it lapped or refused by a full ring, is counted in ``lost`` as soon as a later one is shown.
 """
 

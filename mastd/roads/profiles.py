@@ -77,7 +77,7 @@ def measured_tracks(
     than a wheel. Rows that are not equally spaced are joined by lines, sampled at a quarter of the smallest
     spacing.
 
-    Raises FormatError, one line for each problem with its place.
+    Raises FormatError, one line for each problem with its location.
     """
     columns = _columns_of(path)
     table = read_columns(path, [column.name for column in columns])

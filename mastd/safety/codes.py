@@ -15,7 +15,7 @@ class Action(enum.IntEnum):
     POWER_OFF = 3
 
     @property
-    def words(self) -> str:
+    def title(self) -> str:
         """Name for people."""
         return self.name.lower().replace("_", " ")
 

@@ -134,14 +134,14 @@ def markdown() -> str:
         "",
         "| Code | Fault | Action |",
         "|---:|---|---|",
-        *(f"| {int(row.code)} | {row.title} | {row.action.words} |" for row in TABLE),
+        *(f"| {int(row.code)} | {row.title} | {row.action.title} |" for row in TABLE),
         "",
     ]
     for row in TABLE:
         lines += [
             f"## {int(row.code)} · {row.title}",
             "",
-            f"- **Code:** `{row.code.name}`; **action:** {row.action.words}",
+            f"- **Code:** `{row.code.name}`; **action:** {row.action.title}",
             f"- **Monitored:** {row.detector}",
             f"- **Threshold:** {_settings(row.threshold, *row.also) or 'none'}; "
             f"**delay:** {_settings(row.delay) or 'none'}",

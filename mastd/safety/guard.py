@@ -160,13 +160,13 @@ class Guard:
 
     def describe(self, code: Code) -> str:
         """Return what was measured against which limit, for the fault's cause."""
-        words = _WORDS.get(code)
+        detail_format = _DETAILS.get(code)
         actuator, value, limit = self.state.detail[code]
-        return words.text(int(actuator), value, limit) if words else ""
+        return detail_format.text(int(actuator), value, limit) if detail_format else ""
 
 
 @dataclass(frozen=True)
-class _Words:
+class _DetailFormat:
     """How a condition is reported: value and limit in a unit that people use."""
 
     pattern: str
@@ -183,23 +183,23 @@ class _Words:
 _SYMMETRIC = "at {:+.2f} {unit}, limit ±{:.2f} {unit}"
 _MAXIMUM = "{:.1f} {unit}, maximum {:.1f} {unit}"
 _MINIMUM = "{:.1f} {unit}, minimum {:.1f} {unit}"
-_WORDS: dict[Code, _Words] = {
-    Code.STROKE: _Words(_SYMMETRIC, "mm", 1e3),
-    Code.VELOCITY: _Words(_SYMMETRIC, "mm/s", 1e3),
-    Code.FORCE: _Words(_SYMMETRIC, "kN", 1e-3),
-    Code.FOLLOWING_ERROR: _Words("{:+.2f} {unit}, limit ±{:.2f} {unit}", "mm", 1e3),
-    Code.REDUNDANCY: _Words("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
-    Code.LENGTH_DRIFT: _Words("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
-    Code.LENGTH_STUCK: _Words(
+_DETAILS: dict[Code, _DetailFormat] = {
+    Code.STROKE: _DetailFormat(_SYMMETRIC, "mm", 1e3),
+    Code.VELOCITY: _DetailFormat(_SYMMETRIC, "mm/s", 1e3),
+    Code.FORCE: _DetailFormat(_SYMMETRIC, "kN", 1e-3),
+    Code.FOLLOWING_ERROR: _DetailFormat("{:+.2f} {unit}, limit ±{:.2f} {unit}", "mm", 1e3),
+    Code.REDUNDANCY: _DetailFormat("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
+    Code.LENGTH_DRIFT: _DetailFormat("residual {:+.3f} {unit}, limit ±{:.3f} {unit}", "mm", 1e3),
+    Code.LENGTH_STUCK: _DetailFormat(
         "did not move while {:.2f} {unit} were commanded, limit {:.2f} {unit}", "mm", 1e3
     ),
-    Code.ACCELERATION: _Words(_SYMMETRIC, "m/s2"),
-    Code.JERK: _Words("commanded {:+.0f} {unit}, limit ±{:.0f} {unit}", "m/s3"),
-    Code.INTERNAL_FORCE: _Words("{:+.1f} {unit}, limit ±{:.1f} {unit}", "kN", 1e-3),
-    Code.CONDITIONING: _Words("condition number {:.2f}{unit}, limit {:.2f}{unit}", ""),
-    Code.SUPPLY_PRESSURE: _Words(_MINIMUM, "bar", 1e-5),
-    Code.SUPPLY_FLOW: _Words(_MAXIMUM, "L/min", 6e4),
-    Code.OIL_TEMPERATURE: _Words(_MAXIMUM, "degC", 1.0, 273.15),
-    Code.OIL_LEVEL: _Words(_MINIMUM, "%", 1e2),
-    Code.FILTER_PRESSURE_DROP: _Words(_MAXIMUM, "bar", 1e-5),
+    Code.ACCELERATION: _DetailFormat(_SYMMETRIC, "m/s2"),
+    Code.JERK: _DetailFormat("commanded {:+.0f} {unit}, limit ±{:.0f} {unit}", "m/s3"),
+    Code.INTERNAL_FORCE: _DetailFormat("{:+.1f} {unit}, limit ±{:.1f} {unit}", "kN", 1e-3),
+    Code.CONDITIONING: _DetailFormat("condition number {:.2f}{unit}, limit {:.2f}{unit}", ""),
+    Code.SUPPLY_PRESSURE: _DetailFormat(_MINIMUM, "bar", 1e-5),
+    Code.SUPPLY_FLOW: _DetailFormat(_MAXIMUM, "L/min", 6e4),
+    Code.OIL_TEMPERATURE: _DetailFormat(_MAXIMUM, "degC", 1.0, 273.15),
+    Code.OIL_LEVEL: _DetailFormat(_MINIMUM, "%", 1e2),
+    Code.FILTER_PRESSURE_DROP: _DetailFormat(_MAXIMUM, "bar", 1e-5),
 }

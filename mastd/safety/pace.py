@@ -14,7 +14,7 @@ SECOND_NS = 1_000_000_000
 class Pace:
     """Monitors missed periods: the loop stuck, a stall, too many in a row, too many over a window.
 
-    ``bridged`` in s is how long the drive goes on without commands.
+    ``bridged`` in s is how long the drive continues without commands.
     """
 
     def __init__(self, daemon: DaemonSettings, bridged: float) -> None:

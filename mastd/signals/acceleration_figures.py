@@ -49,7 +49,7 @@ def acceleration_figures(
     sine.
 
     Of both accelerations filtered to the band: ``nrmse``, ``best_lag_nrmse``, ``lag_s``, ``peak_ratio`` and
-    ``cross_axis`` as in ``mastd.signals.metrics``; ``spectrum_outside_share``: the share of points of the
+    ``cross_axis`` as in ``mastd.signals.metrics``; ``spectrum_outside_share``: the fraction of points of the
     response spectrum (5 % damping, 12 or more an octave from one end of the band to the other) that lie more
     than 10 % off. Of both as they are: ``bandwidth_hz``, ``flatness_hz`` and ``measured_to_hz`` of
     ``mastd.signals.transfer_points``; ``thd`` of ``mastd.signals.distortion``.

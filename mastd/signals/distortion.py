@@ -23,7 +23,7 @@ def total_harmonic_distortion(
 
     Both signals at ``rate`` Hz, ``asked`` a sine of ``frequency`` Hz that may rise and fade: only its longest
     steady part counts, and in it whole periods at its end, up to a minute. The harmonics are fitted by least
-    squares, so that a period need not be a whole number of samples; those beyond half of the rate do not
+    squares, so that a period need not be an integer multiple of samples; those beyond half of the rate do not
     count. None where the steady part has fewer than 5 periods, or the rate is too low for a second harmonic.
     """
     harmonics = np.arange(1, min(MAX_HARMONIC, int(0.5 * rate / frequency - 1e-9)) + 1)

@@ -15,7 +15,7 @@ import numpy as np
 from mastd.arrays import ComplexArray, FloatArray
 
 _ALONE: Final = 1e-9
-"""Share of the largest principal part of the drives' spectra below which one is made of the others."""
+"""Fraction of the largest principal part of the drives' spectra below which one is made of the others."""
 _QUIET: Final = 1e-6
 """Share of a drive's largest density below which it drives nothing at a frequency: what the windows leak."""
 

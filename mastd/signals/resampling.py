@@ -23,7 +23,7 @@ import numpy as np
 from mastd.arrays import FloatArray, IntArray
 
 PASS_RATIO: Final = 0.9
-"""Share of the lower Nyquist frequency up to which a series is kept."""
+"""Fraction of the lower Nyquist frequency up to which a series is kept."""
 _ATTENUATION: Final = 96.0
 _MAX_MATRIX: Final = 1 << 22
 """Weights of a block that repeats."""

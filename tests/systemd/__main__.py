@@ -16,7 +16,7 @@ from pathlib import Path
 
 from installer.deb import build_package
 from installer.interpreter import find_interpreter
-from installer.places import UNITS
+from installer.paths import UNITS
 from tests.systemd import steps_install, steps_service, virtual
 from tests.systemd.machine import BUILD, SUITE, Machine, missing, pristine_root
 from tests.systemd.scene import Scene

@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import PurePosixPath
 
-from installer.places import UNITS, Places
+from installer.paths import UNITS, Paths
 from installer.transfer import install, uninstall
 from tests.systemd.machine import BUILD, StepError
 from tests.systemd.scene import PROFILE, RECORDS, Scene, expect, those
@@ -132,10 +132,10 @@ def purged(scene: Scene) -> str:
 
 def installed_without_dpkg(scene: Scene) -> str:
     """`make install` puts the same onto the machine, and `make uninstall` leaves what was edited."""
-    machine, places = scene.machine, Places(PurePosixPath("/usr"))
+    machine, paths = scene.machine, Paths(PurePosixPath("/usr"))
     before = everything(scene)
     begin = time.monotonic()
-    install(BUILD / "stage", machine.root, places)
+    install(BUILD / "stage", machine.root, paths)
     seconds = time.monotonic() - begin
     machine.run("systemd-sysusers", "mastd.conf")
     machine.run("systemd-tmpfiles", "--create", "mastd.conf")
@@ -145,7 +145,7 @@ def installed_without_dpkg(scene: Scene) -> str:
     lengths = machine.output("mastd", "ik", "0mm", "0mm", "0mm", "0deg", "0deg", "0deg", "--json", user="bob")
     expect("lengths_m" in lengths, f"mastd ik says: {lengths}")
     machine.run("sh", "-c", f"printf '{EDITED}' >> /etc/mastd/table.yaml")
-    left = uninstall(machine.root, places)
+    left = uninstall(machine.root, paths)
     expect(any("table.yaml, which was edited" in line for line in left), f"uninstall says: {left}")
     remaining = {name for name in everything(scene) - before if re.search(r"mastd|hil-sim", name)}
     expect(remaining <= {"/etc/mastd/table.yaml"}, f"left behind: {those(sorted(remaining))}")

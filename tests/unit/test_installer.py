@@ -11,11 +11,11 @@ import pytest
 
 from installer.environment import foreign_paths, locked
 from installer.interpreter import InstallError, find_interpreter
-from installer.places import UNITS, Places
+from installer.paths import UNITS, Paths
 from installer.transfer import install, uninstall
 from tests.support.lab import ROOT
 
-PLACES = Places(PurePosixPath("/usr"))
+PATHS = Paths(PurePosixPath("/usr"))
 SHIPPED = {
     "usr/bin/mastd": "launcher",
     "usr/lib/mastd/pyvenv.cfg": "home",
@@ -47,14 +47,14 @@ def files(root: Path) -> dict[str, str]:
 
 def test_what_was_installed_is_removed_again_but_for_edits_and_records(tmp_path: Path) -> None:
     root = tmp_path / "machine"
-    assert install(tree(tmp_path / "stage"), root, PLACES) == []
+    assert install(tree(tmp_path / "stage"), root, PATHS) == []
     assert files(root) == SHIPPED
     (root / "etc/mastd/table.yaml").write_text("table: measured", encoding="utf-8")
     (root / "etc/mastd/profiles/own.yaml").write_text("name: own", encoding="utf-8")
     (root / "var/cache/mastd/kernels").mkdir(parents=True)
     (root / "var/lib/mastd/runs").mkdir(parents=True)
     (root / "var/lib/mastd/runs/run.mcap").write_text("record", encoding="utf-8")
-    said = uninstall(root, PLACES)
+    said = uninstall(root, PATHS)
     assert said == ["left: /etc/mastd/table.yaml, which was edited", "left: /var/lib/mastd, the records"]
     assert files(root) == {
         "etc/mastd/table.yaml": "table: measured",
@@ -62,22 +62,22 @@ def test_what_was_installed_is_removed_again_but_for_edits_and_records(tmp_path:
         "var/lib/mastd/runs/run.mcap": "record",
     }
     with pytest.raises(InstallError, match="nothing is installed"):
-        uninstall(root, PLACES)
+        uninstall(root, PATHS)
 
 
 def test_an_upgrade_keeps_edits_and_lays_the_new_file_beside_them(tmp_path: Path) -> None:
     root = tmp_path / "machine"
-    install(tree(tmp_path / "stage"), root, PLACES)
+    install(tree(tmp_path / "stage"), root, PATHS)
     (root / "etc/mastd/table.yaml").write_text("table: measured", encoding="utf-8")
     newer = tree(tmp_path / "stage", table="table: 2", daemon="rate: 2 kHz", operating=None)
-    said = install(newer, root, PLACES)
+    said = install(newer, root, PATHS)
     assert said == ["kept: /etc/mastd/table.yaml, which was edited; the new one is /etc/mastd/table.yaml.new"]
     found = files(root)
     assert found["etc/mastd/table.yaml"] == "table: measured"
     assert found["etc/mastd/table.yaml.new"] == "table: 2"
     assert found["etc/mastd/daemon.yaml"] == "rate: 2 kHz", "a file that nobody has edited is the new one"
     assert "usr/share/doc/mastd/operating.md" not in found, "what the new version lacks is gone"
-    uninstall(root, PLACES)
+    uninstall(root, PATHS)
     assert files(root) == {"etc/mastd/table.yaml": "table: measured"}
 
 

@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 NANOSECONDS: Final = 1_000_000_000
 MAX_LOGGED: Final = 100
-"""Lines of the FMU's log, warnings and worse, that are passed on; it is told how many more there were."""
+"""Lines of the FMU's log, warnings and worse, that are passed on; it is reported how many more there were."""
 _MAX_LINE_LENGTH: Final = 400
 _STATUS: Final = ("ok", "warning", "discard", "error", "fatal", "pending")
 _OK: Final = 0
@@ -197,7 +197,7 @@ class FmuModel:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _check_library(self, library: str) -> None:
-        """Load the library by itself: what it needs and does not find is told by name."""
+        """Load the library by itself: what it needs and does not find is reported by name."""
         try:
             ctypes.CDLL(str(self.directory / library))
         except OSError as error:

@@ -2,7 +2,7 @@
 
 ``docs/theory.md`` has the figures. Each takes the median of all seeds, ``worst_`` the worst of them; a play
 that did not reach its end counts as one that followed nothing. Files of results and ``--seeds`` make it
-possible to go on after an interruption and to look at a single play.
+possible to continue after an interruption and to look at a single play.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def sprung(truth: TableTruth) -> TableTruth:
     """Put 80 % of the payload on springs of 9 Hz, hardly damped."""
     payload = truth.payload
     assert isinstance(payload, PayloadTruth)
-    return replace(truth, payload=replace(payload, sprung_share=0.8, sprung_frequency=9.0))
+    return replace(truth, payload=replace(payload, sprung_ratio=0.8, sprung_frequency=9.0))
 
 
 TABLE_MASS = 35_000.0

@@ -24,7 +24,7 @@ from mastd.settings.table.payload import Payload
 from mastd.settings.table.table import TableSettings
 
 ACCURACY = 0.02
-"""Share of a value by which what is known is off, either way."""
+"""Fraction of a value by which what is known is off, either way."""
 
 
 def known_to_accuracy(

@@ -1,4 +1,4 @@
-"""Plays that take long, each done once: results go to a file line by line, and a second call goes on.
+"""Plays that take long, each done once: results go to a file line by line, and a second call continues.
 
 A result counts only for the sources and settings that it was made with; others are left alone and not used.
 """

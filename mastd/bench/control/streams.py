@@ -1,4 +1,4 @@
-"""A motion that comes as it is made, in the place of a driven vehicle.
+"""A motion that comes as it is made, instead of a driven vehicle.
 
 A source that gives derivatives gives pose, rates and accelerations of the newest knot. One that gives poses
 only is differentiated over its last five poses, about the middle one, which is two periods old.

@@ -65,7 +65,7 @@ class PayloadTruth:
     mass: float
     centre_of_gravity: tuple[float, float, float]
     inertia: tuple[float, float, float]
-    sprung_share: float = 0.0
+    sprung_ratio: float = 0.0
     sprung_frequency: float = 9.0
     sprung_damping: float = 0.1
 
@@ -76,9 +76,9 @@ class PayloadTruth:
             "centre_of_gravity": [f"{value!r} m" for value in self.centre_of_gravity],
             "inertia": [f"{value!r} kg m2" for value in self.inertia],
         }
-        if self.sprung_share > 0.0:
+        if self.sprung_ratio > 0.0:
             entry["sprung"] = {
-                "share": f"{100.0 * self.sprung_share!r} %",
+                "share": f"{100.0 * self.sprung_ratio!r} %",
                 "frequency": f"{self.sprung_frequency!r} Hz",
                 "damping_ratio": self.sprung_damping,
             }

@@ -13,7 +13,7 @@ from mastd.loop.process.installation import Installation
 from mastd.settings.core.starter import find
 
 Changes = Mapping[str, Any]
-"""Keys of a settings file with the values that take the place of the starter's, groups within groups."""
+"""Keys of a settings file with the values that replace the starter's, groups within groups."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from mastd.signals.metrics import rms
 BEGINS_AT = 7.3
 """s of plant time at which a profile begins, about: supply, raising and settling come before."""
 RIGID, SPRUNG, VEHICULAR = "rigid", "sprung", "vehicle"
-"""What stands on the table while the matrix is measured."""
+"""The payload while the matrix is measured."""
 PLAYS, MORE_PLAYS = 2, 3
 """Corrections of an iteration; where the payload does not stand still on the table, one more."""
 RESERVE = 0.9
@@ -76,7 +76,7 @@ def find_out(job: Job, directory: Path) -> Result:
 
 
 def measure_matrix(job: Job, directory: Path) -> Result:
-    """Measure the frequency response matrix with what stands on the table; it is kept."""
+    """Measure the frequency response matrix with the payload; it is kept."""
     case = CASES[f"{SPRUNG}.first"] if job.axis == SPRUNG else CASES["identified"]
     text = passing(matrix_noise(VEHICLE))[0] if job.axis == VEHICULAR else matrix_noise()
     profile = read_profile(text)

@@ -2,7 +2,7 @@
 
 Everything is processor time of one thread, driven turn by turn in one run; ratios are medians of what single
 rounds gave, and where they differ between the two manoeuvres (bump at 40 km/h, J-turn at 60 km/h) the less
-favourable one is told. A peer that is not there is named on standard error and its figures are left out.
+favourable one is reported. A peer that is not there is named on standard error and its figures are left out.
 """
 
 from __future__ import annotations

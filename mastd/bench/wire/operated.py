@@ -58,7 +58,7 @@ class OperatedLoop:
     ) -> OperatedLoop:
         """Start plant, gateway and, if the frames are to be ``recorded``, the recorder.
 
-        ``profile`` takes the place of the class B road, ``rigs`` names who may join from outside.
+        ``profile`` replaces the class B road, ``rigs`` names who may join from outside.
         """
         plan = Plan.load(
             find("table", "table"),

@@ -1,7 +1,7 @@
 """Processes that watch the table, and in turns are just as busy without any connection to it.
 
 ``python -m mastd.bench.wire.watchers KIND PLACE ADDRESS DESCRIPTOR``, KIND of ``KINDS``. What to do stands on
-a board in shared memory: the phase, and for each place the share of a processor that its process has used
+a board in shared memory: the phase, and for each place the fraction of a processor that its process has used
 while it watched. In the phase ``BESIDE`` it uses the same share, waking as often. It ends when its parent is
 gone.
 """
@@ -100,7 +100,7 @@ def use(status: WorkerStatus, index: int, stream: Iterable[_News], take: Callabl
 
 
 def be_busy(status: WorkerStatus, index: int, period_s: float) -> None:
-    """Use the share of a processor that was used for watching."""
+    """Use the fraction of a processor that was used for watching."""
     wake = time.monotonic()
     while status.phase == BESIDE:
         end = time.thread_time() + status.loads[index] * period_s

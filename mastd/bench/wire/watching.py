@@ -39,7 +39,7 @@ def watching() -> dict[str, Figure]:
     """The loop at 1 kHz, watched by panel, console and three readers of telemetry, or beside busy processes.
 
     Late cycles begin over half a period after their deadline, and are counted in a thousand. ``added`` is the
-    difference of neighbouring turns, ``busy`` the share of a processor that watching takes in all.
+    difference of neighbouring turns, ``busy`` the fraction of a processor that watching takes in all.
     """
     with ExitStack() as stack:
         operated = OperatedLoop.open(stack, recorded=True)

@@ -28,7 +28,7 @@ _QUANTITIES: Final = ("state", "pose.", "reference.", "length.", "force.", "comm
 
 
 def wanted(channel: str) -> bool:
-    """Tell whether a channel of a record is needed here."""
+    """Return whether a channel of a record is needed here."""
     return channel.startswith(_QUANTITIES)
 
 

@@ -66,7 +66,7 @@ def _back(
 
 
 def _is_up(status: dict[str, Any], number: int) -> bool:
-    """Tell whether a reload after the one of this number is done."""
+    """Return whether a reload after the one of this number is done."""
     waits = status["loop"] == "preparing" and status["waiting"]
     done = status["reload"] is not None and status["reload"]["number"] > number
     return bool(done and (waits or status["loop"] == "running"))

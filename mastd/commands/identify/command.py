@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MIN_SCALE: Final = 0.3
 """Least share of the play that is worth playing."""
 MUCH_BRIDGED: Final = 0.02
-"""Share of periods without a sample from which on the valves' delays are doubtful."""
+"""Fraction of periods without a sample from which on the valves' delays are doubtful."""
 SCALE_RESERVE: Final = 0.95
 """Of the scale that would just pass."""
 

@@ -33,7 +33,7 @@ ACTUATOR_MATRIX: Final = "matrix-links.npz"
 class Matrices:
     """From the accelerations asked for to those measured: of the six axes of C, and of the n actuators.
 
-    The actuators' (n, n) is told from the play's six axes: drives that they cannot make are not in it.
+    The actuators' (n, n) is reported from the play's six axes: drives that they cannot make are not in it.
     ``band`` in Hz is what the play excites.
     """
 

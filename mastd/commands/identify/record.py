@@ -29,7 +29,7 @@ MAX_BRIDGE: Final = 20
 MIN_PLAY: Final = 4.0
 """s of the longest undivided stretch that are needed."""
 MAX_BRIDGED: Final = 0.5
-"""Share of the rows that may be bridged."""
+"""Fraction of the rows that may be bridged."""
 _T = TypeVar("_T")
 
 
@@ -69,7 +69,7 @@ def sha256_of(path: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Play:
-    """The play on an even grid; ``bridged`` is the share of its rows without a sample of their own."""
+    """The play on an even grid; ``bridged`` is the fraction of its rows without a sample of their own."""
 
     measurement: Measurement
     bridged: float

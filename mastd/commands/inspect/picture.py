@@ -120,8 +120,8 @@ def _drawable(values: FloatArray) -> FloatArray:
 def _across(series: Series, picked: IntArray) -> tuple[FloatArray, str]:
     """Return the places of values on the axis, and its label; their numbers from 1 on where it is unknown."""
     label = _plain(f"{series.axis}, {series.axis_unit}", 60)
-    if series.places is not None:
-        return series.places[picked], label
+    if series.abscissae is not None:
+        return series.abscissae[picked], label
     if series.step is not None:
         return series.start + series.step * picked.astype(np.float64), label
     return picked.astype(np.float64) + 1.0, "number of the value"
@@ -152,7 +152,7 @@ def _spectrum(panel: Axes, series: Series, channel: Channel) -> bool:
 
 
 def _why_no_spectrum(series: Series, found: tuple[FloatArray, FloatArray] | None) -> str:
-    if series.places is not None:
+    if series.abscissae is not None:
         return "no spectrum: uneven spacing"
     if series.step is None:
         return "no spectrum: step not stated"

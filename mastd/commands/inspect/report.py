@@ -103,7 +103,7 @@ def document(inspected: Inspected) -> object:
 
 
 def _axis(series: Series) -> dict[str, object]:
-    known = bool(series.count) and (series.step is not None or series.places is not None)
+    known = bool(series.count) and (series.step is not None or series.abscissae is not None)
     return {
         "name": series.name,
         "axis": series.axis,
@@ -223,7 +223,7 @@ def _series_text(series: Series) -> str:
     count = f"{series.count} values"
     unit = clean(series.axis_unit)
     long = duration(series)
-    if series.places is not None:
+    if series.abscissae is not None:
         first, last = (position_at(series, index) if series.count else None for index in (0, -1))
         ends = "" if first is None or last is None else f" from {first:.7g} to {last:.7g} {unit}"
         return f"{name}{count} unevenly spaced{ends}"

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mastd.signals.frequency_matrix import FrequencyMatrix
 
 LENGTH_TOLERANCE = 0.05
-"""Share of the profile's length by which a target may differ without a word."""
+"""Fraction of the profile's length by which a target may differ without notice."""
 _REMEMBERED: Final = (
     *("table", "config", "identified", "truth", "seed", "fault", "plant", "allow_remote", "operators"),
     *("noise", "responses", "plays"),
 )
-"""Options that an iteration that goes on takes from where it began."""
+"""Options that an iteration that continues takes from where it began."""
 _PAGE, _PICTURE = "iteration.html", "convergence.svg"
 
 
@@ -152,7 +152,7 @@ def _report_length(path: Path, target: int, knots: int) -> None:
 
 
 def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatrix | None]:
-    """Return an iteration that goes on, with the options that it began with."""
+    """Return an iteration that continues, with the options that it began with."""
     from dataclasses import replace
 
     from mastd.control.iteration.driver import TARGET, task_of
@@ -180,7 +180,7 @@ def _resumed(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMat
 
 
 def _origin(arguments: argparse.Namespace, plan: Plan) -> dict[str, Any]:
-    """Return what an iteration must know again to go on."""
+    """Return what an iteration must know again to continue."""
     kept = {name: getattr(arguments, name) for name in _REMEMBERED}
     for name in ("table", "config", "identified", "truth"):
         if kept[name] is not None and Path(kept[name]).is_file():
@@ -292,7 +292,7 @@ def _player(arguments: argparse.Namespace, directory: Path, stop: StopRequest) -
 
 
 def _connection(arguments: argparse.Namespace, plan: Plan, number: int) -> Connection:
-    """Return how the plant is reached; a simulated one in lockstep, its noise anew for each play."""
+    """Return how the plant is reached; a simulated one in lockstep, its noise again for each play."""
     from mastd.wire.plant.provider import rigid_payload
 
     own = argparse.Namespace(**{**vars(arguments), "seed": arguments.seed + number + 1})

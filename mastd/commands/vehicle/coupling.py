@@ -157,9 +157,7 @@ def _page(found: dict[str, dict[str, Margins]], settings: TableSettings) -> str:
                     "-" if one.damping is None else f"{100.0 * one.damping:.2g} %",
                 ]
             )
-    head = (
-        f"{settings.name}: wrench {1e3 * PERIOD:g} ms late (one period), oil damped by {DAMPING:.0%}"
-    )
+    head = f"{settings.name}: wrench {1e3 * PERIOD:g} ms late (one period), oil damped by {DAMPING:.0%}"
     legend = (
         "largest |z| below 1: stable. The other columns are the stability limits, one parameter at a time:\n"
         "factor on the wrench, delay in periods (1 in the loop), factor on the table's mass, factor on the\n"

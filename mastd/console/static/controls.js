@@ -2,7 +2,7 @@
 
 import { byId, element, setText } from "./dom.js";
 import { VERBS } from "./verbs.js";
-import { hindrance } from "./words.js";
+import { hindrance } from "./texts.js";
 
 const SURE_MS = 3000;
 /** Per cent up to which the slider goes; a gentle profile's limit may be far beyond, and a slider that coarse. */

@@ -2,7 +2,7 @@
 
 import { byId, element } from "./dom.js";
 import { clock } from "./format.js";
-import { stateShown } from "./words.js";
+import { stateShown } from "./texts.js";
 
 const MOST = 200;
 const NEAR = 8;

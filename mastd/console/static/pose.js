@@ -16,7 +16,7 @@ const AXES = [
 export class PoseTable {
   constructor() {
     const head = element("tr");
-    for (const text of ["", "is", "asked", ""]) head.append(element("th", "", text));
+    for (const text of ["", "measured", "command", ""]) head.append(element("th", "", text));
     this._rows = AXES.map(([name, unit]) => {
       const line = element("tr");
       const cells = [element("td", "figure"), element("td", "figure asked")];

@@ -33,7 +33,7 @@ export class Scene {
     const canvas = this._renderer.domElement;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", "Picture of the table, its legs and what stands on it; figures stand beside it");
+    canvas.setAttribute("aria-label", "Picture of the table, its actuators and payload; the figures are listed next to it");
     place.append(canvas);
     this._space = new Space();
     this._space.background = new Color("#12181e");

@@ -2,7 +2,7 @@
 
 import { byId, setShown, setText, setTone } from "./dom.js";
 import { duration } from "./format.js";
-import { stateShown } from "./words.js";
+import { stateShown } from "./texts.js";
 
 /** Shows the status in words. */
 export class StatusView {

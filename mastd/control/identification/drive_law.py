@@ -25,7 +25,7 @@ SUPPLY_FILTER_TIME = 0.02
 """Low-pass of the measured supply pressure in the orifice law, s."""
 MAX_FORCE_RATE_SPEED = 0.1
 """Maximum part of the speed that follows from the rate of the force reference, m/s."""
-MIN_PRESSURE_SHARE = 0.05
+MIN_PRESSURE_RATIO = 0.05
 """Of the full pressure, the minimum that the orifice law assumes."""
 
 
@@ -90,7 +90,7 @@ def _opening(speed: FloatArray, load: FloatArray, supply: FloatArray, table: Tab
     available = at_rest
     if table.drive.orifice_law:
         available = at_rest + np.where(extends, -load, load)
-    available = np.maximum(available, MIN_PRESSURE_SHARE * np.maximum(at_rest, 1.0))
+    available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(at_rest, 1.0))
     ratio = np.abs(speed) / (gain * np.sqrt(available))
     straight = np.maximum(1.0 - (bend * ratio) ** 2, 1e-12)
     return np.asarray(np.sign(speed) * np.minimum(ratio / np.sqrt(straight), 1.0))

@@ -56,7 +56,7 @@ class ActuatorFindings:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found; ``payload`` is None where nothing stands on the table."""
+    """What was found; ``payload`` is None where nothing is on the table."""
 
     actuators: tuple[ActuatorFindings, ...]
     body: BodyFit

@@ -126,7 +126,7 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
 def settled_stiffness(table: TableSettings) -> float:
     """Return the internal force in N per metre of contradicting lengths once the valves have settled.
 
-    The drive asks each valve for a speed in proportion to its length's error, and goes on until the leakage
+    The drive asks each valve for a speed in proportion to its length's error, and continues until the leakage
     across the piston takes that flow away: gain · A² / leakage.
     """
     area = 0.5 * sum(table.actuator.piston_areas)

@@ -1,4 +1,4 @@
-"""What stands on the table: the body that was found less the table's own."""
+"""The payload: the body that was found less the table's own."""
 
 from __future__ import annotations
 

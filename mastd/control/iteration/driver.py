@@ -1,7 +1,7 @@
 """The whole iteration around a callable that plays a profile: noise, first play, corrections, the best kept.
 
 Everything that is known stands in the directory before the next play begins, so that an interrupted iteration
-goes on where it was: ``target.rsp``, ``matrix.npz``, for each play the drive, the profile that plays it and
+continues where it was: ``target.rsp``, ``matrix.npz``, for each play the drive, the profile that plays it and
 the responses, and ``history.json``. ``drive.rsp`` and ``drive.yaml`` are the best so far.
 """
 

@@ -51,7 +51,7 @@ def best_step(poses: FloatArray) -> Step:
 
 def as_played(poses: FloatArray, knots: int) -> FloatArray:
     """Return the poses as they are played from a file with a value every so many knots; rest is added to come
-    to a whole number of them."""
+    to an integer multiple of them."""
     kept = _spaced(poses, knots).astype(np.float32).astype(np.float64)
     return resting(spline_at_knots(kept, knots * KNOT_SPACING))
 

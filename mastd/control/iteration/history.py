@@ -59,7 +59,7 @@ class NoiseNote:
 
 @dataclass(frozen=True)
 class History:
-    """The whole of one iteration; ``origin`` is what the caller wants to know again when it goes on."""
+    """The whole of one iteration; ``origin`` is what the caller wants to know again when it continues."""
 
     name: str
     band: tuple[float, float]

@@ -16,9 +16,9 @@ from mastd.signals.metrics import ROTATION_ARM
 
 LEVEL: Final = 0.35
 """Of the noise against the profile, rms of acceleration."""
-_IDLE_SHARE: Final = 0.5
+_IDLE_RATIO: Final = 0.5
 """Level of an axis that the profile does not drive, against its loudest one."""
-_LOW_SHARE: Final = 3.0
+_CORNER_FACTOR: Final = 3.0
 """Times the band's lower end, up to which the density rises with the square of the frequency: the stroke."""
 _LOWEST, _HIGHEST = 0.02, 100.0
 """Hz between which a profile may have noise."""
@@ -30,7 +30,7 @@ def noise_levels(accelerations: FloatArray, rate: float, band: tuple[float, floa
     arms = np.array([1.0] * 3 + [ROTATION_ARM] * 3)
     own = np.sqrt(np.mean(band_filter(accelerations, rate, band) ** 2, axis=0)) * arms
     loudest = float(np.max(own))
-    levels: FloatArray = LEVEL * np.where(own >= DRIVEN_RATIO * loudest, own, _IDLE_SHARE * loudest) / arms
+    levels: FloatArray = LEVEL * np.where(own >= DRIVEN_RATIO * loudest, own, _IDLE_RATIO * loudest) / arms
     return levels
 
 
@@ -38,7 +38,7 @@ def noise_segment(levels: FloatArray, band: tuple[float, float], duration: float
     """Return the segment of a profile with noise of these levels (6,), rms in m/s² and rad/s²."""
     low, high = reach(band)
     low, high = max(low, _LOWEST), min(high, _HIGHEST)
-    corner = min(_LOW_SHARE * band[0], 0.5 * (low + high))
+    corner = min(_CORNER_FACTOR * band[0], 0.5 * (low + high))
     bandwidth = (corner / 3.0) * (1.0 - (low / corner) ** 3) + high - corner
     axes = {}
     for axis, name in enumerate(AXES):

@@ -62,11 +62,11 @@ def _resampled(series: Series, channel: Channel, step: float) -> FloatArray:
         raise FormatError(f"{channel.name}: {error}") from error
 
 
-def pairs_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def pairs_of(texts: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the responses of ``NAME`` and ``NAME=CHANNEL`` words, and the channels that those name."""
     names, channels = [], {}
-    for word in words:
-        name, equals, channel = word.partition("=")
+    for text in texts:
+        name, equals, channel = text.partition("=")
         names.append(name.strip())
         if equals:
             channels[name.strip()] = channel.strip()

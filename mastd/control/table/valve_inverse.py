@@ -18,8 +18,8 @@ from mastd.arrays import ComplexArray, FloatArray
 from mastd.settings.table.hydraulics import ValveSettings
 
 LINES = 400
-HELD_SHARE = 0.45
-"""Share of the bandwidth up to which L is 1."""
+HELD_RATIO = 0.45
+"""Fraction of the bandwidth up to which L is 1."""
 LOW_WEIGHT = 10.0
 """Weight of the response up to HELD_SHARE, against 1 above it."""
 
@@ -52,15 +52,15 @@ def valve_inverse(
     held = np.sinc(frequency * period)  # the command over its period
     mean = held * np.exp(-0.5 * s * period)  # what is wanted, over the period before
     spool = np.exp(-s * delay) / (1.0 + 2j * valve.damping_ratio * ratio - ratio**2) * held
-    places = np.arange(-horizon.back, horizon.ahead + 1) * period + 0.5 * period
-    columns = (spool * mean)[:, None] * np.exp(s[:, None] * places)
+    times = np.arange(-horizon.back, horizon.ahead + 1) * period + 0.5 * period
+    columns = (spool * mean)[:, None] * np.exp(s[:, None] * times)
     wanted = roll_off(frequency, bandwidth) * np.exp(-s * horizon.delay)
-    weights = np.where(frequency <= HELD_SHARE * bandwidth, LOW_WEIGHT, 1.0)
+    weights = np.where(frequency <= HELD_RATIO * bandwidth, LOW_WEIGHT, 1.0)
     shouting = 0.05 * np.clip(frequency / bandwidth - 1.0, 0.0, 1.0)
     rows = np.vstack(
         (
             _real(columns * weights[:, None]),
-            _real(np.exp(s[:, None] * places) * shouting[:, None]),
+            _real(np.exp(s[:, None] * times) * shouting[:, None]),
         )
     )
     goal = np.concatenate((_real(wanted * weights), np.zeros(2 * LINES)))
@@ -71,7 +71,7 @@ def valve_inverse(
 
 def roll_off(frequency: FloatArray, bandwidth: float) -> FloatArray:
     """Return L at ``frequency`` in Hz: 1, then half a cosine, 1/√2 at ``bandwidth``, 0 far above it."""
-    low = HELD_SHARE * bandwidth
+    low = HELD_RATIO * bandwidth
     # Half a cosine is 1/√2 at 0.3645 of its way from 1 to 0.
     high = low + (bandwidth - low) / 0.3645
     way = np.clip((frequency - low) / (high - low), 0.0, 1.0)

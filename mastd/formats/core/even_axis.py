@@ -20,7 +20,7 @@ _EVEN: Final = 1e-3
 def even(positions: FloatArray) -> tuple[float, float] | None:
     """Return (start, step) so that ``positions`` (n,) are start + k · step, None where they are uneven.
 
-    The step is the inverse of a whole number or a short decimal number, as recorders have them, where that
+    The step is the inverse of an integer or a short decimal number, as recorders have them, where that
     fits to the last digit of the places or nearly as well as any; else the one that does. Places that are
     rounded to float64 far from 0 are even where they are so to their last digit, and that digit is below 1 %
     of the step.
@@ -72,7 +72,7 @@ def series_on(
 def _uneven(
     positions: FloatArray, channels: tuple[Channel, ...], name: str
 ) -> tuple[Series, tuple[str, ...]]:
-    series = Series(channels, None, places=positions, name=name)
+    series = Series(channels, None, abscissae=positions, name=name)
     fall = first_fall(positions)
     if fall is None:
         return series, ()

@@ -22,7 +22,7 @@ _PRINTED: Final = re.compile(r"[+-]?(\d*)(?:\.(\d*))?(?:[eEdD]([+-]?\d{1,3}))?")
 _COARSE: Final = 20.0
 """Units of the last digit in a step, below which a skipped sample could look like rounding."""
 _SIMPLE: Final = 4
-"""Digits that a step or rate may have that is told from such times."""
+"""Digits that a step or rate may have that is reported from such times."""
 _SINGLE: Final = 2.0**-23
 
 

@@ -88,7 +88,7 @@ class Header:
         return value
 
     def whole(self, key: str, minimum: int, maximum: int, default: int | None = None) -> int:
-        """A whole number between two bounds, both included."""
+        """An integer between two bounds, both included."""
         value = self.number(key, None if default is None else float(default))
         if value != math.floor(value):
             raise FormatError(f"{self.location(key)}: {self.text(key)!r} is not a whole number")

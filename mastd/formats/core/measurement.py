@@ -45,14 +45,14 @@ class Channel:
 class Series:
     """Channels of equal length on one axis, as a rule time in s: value k belongs to ``start`` + k · ``step``.
 
-    ``step`` is None where the file does not state one, or where the places are uneven: then ``places`` (n,)
-    has them. A road's axis is its u in m. Times whose unit the file does not state have ``axis_unit`` "".
+    ``step`` is None where the file does not state one, or with uneven spacing: then ``abscissae`` (n,) are
+    given. A road's axis is its u in m. Times whose unit the file does not state have ``axis_unit`` "".
     """
 
     channels: tuple[Channel, ...]
     step: float | None
     start: float = 0.0
-    places: FloatArray | None = None
+    abscissae: FloatArray | None = None
     axis: str = "time"
     axis_unit: str = "s"
     name: str = ""
@@ -68,8 +68,8 @@ class Series:
 
     def axis_values(self) -> FloatArray:
         """Return the axis values (n,), exactly start + k · step; FormatError if they are unknown."""
-        if self.places is not None:
-            return self.places
+        if self.abscissae is not None:
+            return self.abscissae
         if self.step is None:
             raise FormatError(f"the {self.axis} between two values is unknown: give it")
         return self.start + self.step * np.arange(self.count, dtype=np.float64)
@@ -180,4 +180,4 @@ class Format:
 
 
 HEAD = 65536
-"""Bytes of a file from which its format is told."""
+"""Bytes of a file from which its format is reported."""

@@ -95,8 +95,8 @@ def at_step(
 
 
 def _between(series: Series, path: Path, low: float, high: float) -> Series:
-    if series.places is not None:
-        inside = np.flatnonzero((series.places >= low) & (series.places <= high))
+    if series.abscissae is not None:
+        inside = np.flatnonzero((series.abscissae >= low) & (series.abscissae <= high))
     elif series.step is None:
         raise FormatError(f"{path}: the {series.axis} between two values is unknown: give it")
     else:
@@ -107,14 +107,14 @@ def _between(series: Series, path: Path, low: float, high: float) -> Series:
     if not len(inside):
         raise FormatError(f"{path}: {series.name or 'the series'}: no values from {low:g} to {high:g}")
     channels = tuple(replace(channel, values=channel.values[inside]) for channel in series.channels)
-    if series.places is not None or series.step is None:
-        return replace(series, channels=channels, places=series.axis_values()[inside])
+    if series.abscissae is not None or series.step is None:
+        return replace(series, channels=channels, abscissae=series.axis_values()[inside])
     return replace(series, channels=channels, start=series.start + series.step * int(inside[0]))
 
 
 def _at_step(series: Series, path: Path, step: float, held: Callable[[Channel], bool]) -> Series:
     old = series.step
-    if series.places is not None or old is None:
+    if series.abscissae is not None or old is None:
         raise FormatError(f"{path}: its {series.axis} is uneven or unknown: it cannot be resampled")
     if series.axis == "time" and not series.axis_unit:
         raise FormatError(f"{path}: its times have no unit: give the step with --step")

@@ -35,7 +35,7 @@ _VALUE: Final = re.compile(
     re.ASCII,
 )
 _BEHIND: Final = ("", *" \t+-")
-_WORD: Final = 24
+_MAX_TOKEN: Final = 24
 _BLOCK: Final = 500
 """Lines that are tried at once, and looked at one by one only if that fails."""
 _LAYOUT: Final = re.compile(
@@ -77,7 +77,7 @@ def scaled_number(text: str, power: int) -> float | None:
 
 
 def whole_number_of(text: str) -> int | None:
-    """Parse a whole number (``12``, ``12.``), None where the text is none."""
+    """Parse an integer (``12``, ``12.``), None where the text is none."""
     value = number_of(text)
     return int(value) if value is not None and value.is_integer() and abs(value) < 2**53 else None
 
@@ -132,7 +132,7 @@ def fixed_values(path: Path, lines: Sequence[str], first: int, layout: Layout) -
             if value is None:
                 phrase = field.strip()
                 column = start + (len(field) - len(field.lstrip()) if phrase else 0)
-                raise FormatError(_location_and_text(path, number, column, phrase[:_WORD]))
+                raise FormatError(_location_and_text(path, number, column, phrase[:_MAX_TOKEN]))
             found.append(value)
     return np.array(found, dtype=np.float64)
 
@@ -226,8 +226,8 @@ def _complaint(path: Path, number: int, line: str, position: int) -> str:
     start = position
     while start < len(line) and line[start] in " \t":
         start += 1
-    words = line[start : start + _WORD].split(maxsplit=1)
-    return _location_and_text(path, number, start, words[0] if words else "")
+    tokens = line[start : start + _MAX_TOKEN].split(maxsplit=1)
+    return _location_and_text(path, number, start, tokens[0] if tokens else "")
 
 
 def _location_and_text(path: Path, number: int, start: int, text: str) -> str:

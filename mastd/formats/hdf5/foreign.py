@@ -171,7 +171,7 @@ def _timed(
     positions = in_seconds(column, unit)
     if positions is None:
         more = f"{dataset.name}: the unit {unit!r} of the times is unknown: read unconverted"
-        return Series(channels, None, places=column, axis_unit=unit, name=name), (*warnings, more)
+        return Series(channels, None, abscissae=column, axis_unit=unit, name=name), (*warnings, more)
     series, more_warnings = series_on(positions, channels, name)
     return series, (*warnings, *more_warnings)
 

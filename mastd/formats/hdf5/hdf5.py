@@ -145,7 +145,7 @@ def _own_series(path: Path, group: Any, items: list[Any]) -> tuple[Series, tuple
     unit = attribute_text(positions, "unit")
     return (
         Series(
-            series.channels, series.step, series.start, series.places, axis=axis, axis_unit=unit, name=name
+            series.channels, series.step, series.start, series.abscissae, axis=axis, axis_unit=unit, name=name
         ),
         warnings,
     )
@@ -182,7 +182,7 @@ def _write_series(group: Any, number: int, series: Series) -> None:
     group.attrs["start"] = np.float64(series.start)
     if series.step is not None:
         group.attrs["step"] = np.float64(series.step)
-    if series.places is not None or series.step is not None:
+    if series.abscissae is not None or series.step is not None:
         positions = group.create_dataset(axis, data=np.asarray(series.axis_values(), dtype=np.float64))
         positions.attrs["unit"] = plain(series.axis_unit)
     names = distinct((_name(channel.name, "channel") for channel in series.channels), (axis,))

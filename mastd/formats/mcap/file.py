@@ -3,7 +3,7 @@
 What is written. One topic per series, message encoding ``cdr``, schema encoding ``ros2msg``: a definition of
 one ``float64`` a channel, so that Foxglove, Lichtblick, PlotJuggler and rosbags show the numbers by name. The
 channel's metadata keep what a definition cannot: ``mastd.series`` (JSON: name, axis, axis_unit, start, step,
-and under ``places`` the field that holds an uneven axis) and ``mastd.channels`` (JSON: field, name, unit,
+and under ``abscissae`` the field that holds an uneven axis) and ``mastd.channels`` (JSON: field, name, unit,
 description of each). ``log_time`` is the place on the axis in whole nanoseconds, counted from the lowest one
 if that is negative. Notes stand in the metadata record ``mastd.notes``.
 
@@ -170,7 +170,7 @@ def _outgoing(path: Path, number: int, topic: str, series: Series) -> _Outgoing:
     if not series.channels:
         raise FormatError(f"{path}: {topic}: a series without channels cannot be written as {_TITLE}")
     times_ns = _times_ns(path, topic, series)
-    uneven = series.places is not None
+    uneven = series.abscissae is not None
     labels = [*([series.axis] if uneven else []), *(channel.name for channel in series.channels)]
     fields = field_names(labels)
     own = fields[1:] if uneven else fields
@@ -200,7 +200,7 @@ def _outgoing(path: Path, number: int, topic: str, series: Series) -> _Outgoing:
         Schema(
             id=number, data=_storable(text).encode(), encoding="ros2msg", name=f"mastd/msg/Series{number}"
         ),
-        tuple([series.places, *columns] if series.places is not None else columns),
+        tuple([series.abscissae, *columns] if series.abscissae is not None else columns),
         times_ns,
     )
 
@@ -230,7 +230,7 @@ def _topic_names(names: Sequence[str]) -> list[str]:
 
 def _times_ns(path: Path, topic: str, series: Series) -> NDArray[np.uint64]:
     """Return the places in whole ns from 0 on, or from the lowest one if that is negative."""
-    positions = series.places
+    positions = series.abscissae
     if positions is not None:
         if len(wrong := np.flatnonzero(~np.isfinite(positions))):
             raise FormatError(
@@ -264,7 +264,7 @@ def _what_others_see(series: Series) -> list[str]:
     if (series.axis, series.axis_unit) != ("time", "s"):
         unit = series.axis_unit or "unit"
         lines.append(f"other programs interpret {series.axis} as time, 1 {unit} as 1 s")
-    lowest = series.start if series.places is None else min(series.places, default=0.0)
+    lowest = series.start if series.abscissae is None else min(series.abscissae, default=0.0)
     if lowest < 0.0:
         lines.append(f"other programs count {series.axis} from its minimum {lowest:g}")
     return lines

@@ -52,7 +52,7 @@ class FrameSeries:
 
     @property
     def step(self) -> float:
-        """Time from frame to frame in s: a whole number of nanoseconds where the rate is one of those."""
+        """Time from frame to frame in s: an integer number of nanoseconds where the rate is one of those."""
         nanoseconds = round(_NANOSECONDS / self.rate_hz)
         return (
             nanoseconds / _NANOSECONDS
@@ -61,7 +61,7 @@ class FrameSeries:
         )
 
     @property
-    def places(self) -> IntArray:
+    def abscissae(self) -> IntArray:
         """Whole steps (k,) from the first frame to each, missed and lost ones included."""
         positions: IntArray = np.rint((self.times - self.times[0]) * self.rate_hz).astype(np.int64)
         return positions

@@ -30,7 +30,7 @@ _LONG_AGO_NS: Final = 10**15
 def frame_series(frames: Frames) -> tuple[Series, list[str]]:
     """Return the frames of a record, and the warnings of missing ones."""
     found = frames.series()
-    gaps = np.diff(found.places)
+    gaps = np.diff(found.abscissae)
     channels = tuple(
         Channel(name, unit, found.values[:, column], meaning)
         for column, (name, unit, meaning) in enumerate(
@@ -70,7 +70,7 @@ class _Described:
     axis_unit: str
     start: float
     step: float | None
-    places: int | None
+    abscissae: int | None
 
 
 class FlatTopic:
@@ -125,8 +125,8 @@ class FlatTopic:
         sequences = np.concatenate(self._sequences)
         start, step, positions = described.start, described.step, None
         warnings = []
-        if described.places is not None:
-            positions = values[:, described.places]
+        if described.abscissae is not None:
+            positions = values[:, described.abscissae]
         elif len(sequences) and step is not None:
             if np.any(np.diff(sequences) != 1):
                 positions = start + step * sequences.astype(np.float64)

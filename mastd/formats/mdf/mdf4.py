@@ -80,7 +80,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
 def _check(series: Series, path: Path) -> None:
     if not series.channels:
         raise FormatError(f"{path}: {_TITLE} has no channel group without channels")
-    if series.step is None and series.places is None:
+    if series.step is None and series.abscissae is None:
         raise FormatError(f"{path}: {_TITLE} needs times, here the step is unknown: give it")
     if series.axis_unit not in _SYNCHRONISED:
         raise FormatError(

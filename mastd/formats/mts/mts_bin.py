@@ -4,7 +4,7 @@ Source: the layout of MTS time series files (B. Thoen, 2000). Records of 128 byt
 FILE_DATE, FILE_INFO, DELTA_T and CHANNELS in any order, then DESC.CHAN_n and UNITS.CHAN_n of each channel,
 then EXTENDED_HEADER_RECORDS and as many more where FILE_TYPE says so. Behind them float32 of little end, one
 value of each channel after the other. The text variant has a line for each record, and a line for each set of
-values; it is told by a line end in the first 129 bytes.
+values; it is reported by a line end in the first 129 bytes.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ from mastd.formats.mts.rpc3_header import (
 TITLE: Final = "RPC III"
 FULL_SCALE: Final = 32752
 """Of int16 numbers, by MTS."""
-FormatWord = Literal["BINARY", "BINARY_IEEE_LITTLE_END", "BINARY_IEEE_BIG_END", "ASCII"]
+FormatName = Literal["BINARY", "BINARY_IEEE_LITTLE_END", "BINARY_IEEE_BIG_END", "ASCII"]
 Numbers = NDArray[np.generic]
 """As they are stored: int16, float32, or what was text."""
 _MAX_CHANNELS: Final = 128
@@ -64,7 +64,7 @@ class Layout:
     ``states_…``: whether the record is written; without DATA_TYPE a file is SHORT_INTEGER.
     """
 
-    format: FormatWord = "BINARY_IEEE_LITTLE_END"
+    format: FormatName = "BINARY_IEEE_LITTLE_END"
     data_type: Literal["FLOATING_POINT", "SHORT_INTEGER"] = "FLOATING_POINT"
     time_type: Literal["DRIVE", "RESPONSE"] = "RESPONSE"
     points_per_frame: int = 1024

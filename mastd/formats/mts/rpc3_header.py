@@ -222,8 +222,10 @@ def written_notes(
     return kept, tuple(lost)
 
 
-def packed_header(word: str, records: Mapping[str, bytes], blocks: int | None, filling: bytes) -> bytes:
-    """Return a header for the FORMAT ``word``, in ``blocks`` blocks or as many as the records need.
+def packed_header(
+    format_name: str, records: Mapping[str, bytes], blocks: int | None, filling: bytes
+) -> bytes:
+    """Return a header for the FORMAT ``format_name``, in ``blocks`` blocks or as many as the records need.
 
     Raises FormatError where they need more than that.
     """
@@ -233,7 +235,7 @@ def packed_header(word: str, records: Mapping[str, bytes], blocks: int | None, f
     if not needed <= used <= MAX_BLOCKS:
         raise FormatError(f"an RPC III header of {count} records needs {needed} blocks, at most {MAX_BLOCKS}")
     first = {
-        "FORMAT": word.encode(),
+        "FORMAT": format_name.encode(),
         "NUM_HEADER_BLOCKS": str(used).encode(),
         "NUM_PARAMS": str(count).encode(),
     }

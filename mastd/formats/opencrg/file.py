@@ -30,7 +30,7 @@ _RECOGNISED: Final = re.compile(rb"(?:^|[\r\n])\$(?:ROAD_CRG|KD_DEFINITION)", re
 def read_opencrg(path: Path) -> OpenCrgRoad:
     """Return the road of a file (``crg``; formats LRFI, LDFI, KRBI and KDBI), modifiers and options applied.
 
-    Raises FormatError, one line for each problem with its place, for a file that is no whole OpenCRG road,
+    Raises FormatError, one line for each problem with its location, for a file that is no whole OpenCRG road,
     has cells without a number that its GRID_NAN_MODE leaves so, or is too large.
     """
     header, stored = _stored(path)

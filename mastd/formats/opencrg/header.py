@@ -128,7 +128,7 @@ class Header:
         return default if stated is None else stated.value
 
     def add_problem(self, problem: str) -> None:
-        """Note a problem; raise FormatError with all of them when there are too many to go on."""
+        """Note a problem; raise FormatError with all of them when there are too many to continue."""
         self.problems.append(problem)
         if len(self.problems) >= _MAX_PROBLEMS:
             self.check()
@@ -148,7 +148,7 @@ def read_header(path: Path, content: bytes) -> tuple[Header, bytes]:
     """Return a file's header and the bytes after it.
 
     The data may only be missing in a file that refers to another one. Raises FormatError, one line for each
-    problem with its place.
+    problem with its location.
     """
     end = _END.search(content, 0, MAX_HEADER_LENGTH)
     header = Header(path)

@@ -13,7 +13,7 @@ from mastd.errors import FormatError
 from mastd.formats.opencrg.header import Header
 
 _EVEN: Final = 1e-3
-"""Of an increment: how far a stated end may lie beside a whole number of them."""
+"""Of an increment: how far a stated end may lie beside an integer of them."""
 MIN_SPACING: Final = 1e-6
 """Between two long sections or two rows, m (the least that readers of the format take)."""
 _MAX_ROWS: Final = 1e9

@@ -2,7 +2,7 @@
 
 A reference is a path from the folder of the file that makes it, and stays in that folder or below it: a road
 from somebody else opens nothing but what came with it. What the referring file says in options or modifiers
-takes the place of that whole block in the file that it refers to.
+replaces that whole block in the file that it refers to.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _STATED: Final = "the reference line is stated to end at"
 _SAME: Final = 1e-6
 """Between the numbers at both ends of a line without a channel, which has one number."""
 _BESIDE: Final = 1e-3
-"""Between a number at an end and the channel's there, from which on the difference is told."""
+"""Between a number at an end and the channel's there, from which on the difference is reported."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -278,14 +278,14 @@ def pack(measurement: Measurement) -> Packed:
     arrays: list[FloatArray] = []
     series = []
     for one in measurement.series:
-        if one.places is not None:
-            arrays.append(one.places)
+        if one.abscissae is not None:
+            arrays.append(one.abscissae)
         arrays.extend(channel.values for channel in one.channels)
         series.append(
             {
                 "step": one.step,
                 "start": one.start,
-                "places": one.places is not None,
+                "places": one.abscissae is not None,
                 "axis": one.axis,
                 "axis_unit": one.axis_unit,
                 "name": one.name,

@@ -80,7 +80,7 @@ _TITLE: Final = "a COSMOS file"
 def read(path: Path) -> Measurement:
     """Read the channels of a COSMOS file in their own units, as one series where they have one time base.
 
-    Raises FormatError with the place.
+    Raises FormatError with the location.
     """
     lines = lines_of(path)
     heads: list[ChannelHead] = []

@@ -140,7 +140,7 @@ def begins_header(line: str) -> bool:
 def channel_head(path: Path, lines: Sequence[str], begin: int) -> ChannelHead:
     """Return the sections before the values of the channel whose text begins at an index of ``lines``.
 
-    Raises FormatError with the place.
+    Raises FormatError with the location.
     """
     position = next(
         (k for k in range(begin, min(len(lines), begin + MAX_TEXT_LINES)) if begins_header(lines[k])), None

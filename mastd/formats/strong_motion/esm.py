@@ -129,7 +129,7 @@ _OURS: Final = {
 def read(path: Path) -> Measurement:
     """Return the component that an ESM file holds, in the unit that it states, "" without one.
 
-    All entries that are not empty become notes. Raises FormatError with the place.
+    All entries that are not empty become notes. Raises FormatError with the location.
     """
     lines = lines_of(path)
     entries, line_numbers = _entries(lines)

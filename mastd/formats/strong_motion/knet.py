@@ -80,7 +80,7 @@ _TITLE: Final = "a K-NET file"
 def read(path: Path) -> Measurement:
     """Return the component that a K-NET or KiK-net file holds, in gal, with its constant offset.
 
-    Raises FormatError with the place.
+    Raises FormatError with the location.
     """
     lines = lines_of(path)
     header = _header(path, lines)

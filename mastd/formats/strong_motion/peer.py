@@ -71,7 +71,7 @@ class _Header:
     step: float | None
     quantity: str
     unit: str
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
     """The lines that say nothing of the above: title, event, remarks."""
     end: int
 
@@ -79,7 +79,7 @@ class _Header:
 def read(path: Path) -> Measurement:
     """Read the component of a PEER file, in its own unit, "" where it states none.
 
-    Raises FormatError, one line with the place, for anything that is not one.
+    Raises FormatError, one line with the location, for anything that is not one.
     """
     lines = lines_of(path)
     header = _header(path, lines)
@@ -89,7 +89,7 @@ def read(path: Path) -> Measurement:
         raise FormatError(
             f"{path}:{header.count_index + 1}: NPTS is {header.count}, but {len(values)} values follow"
         )
-    title, event, *remarks = (*header.words, "", "")
+    title, event, *remarks = (*header.texts, "", "")
     component = event.rsplit(",", 1)[-1].strip() if "," in event else ""
     notes = {
         "title": title,

@@ -87,7 +87,7 @@ _TITLE: Final = "an SMC file"
 def read(path: Path) -> Measurement:
     """Read the component of an SMC file, in cm/s², cm/s or cm, "" where the first line names none.
 
-    A rate that is marked as unknown leaves the step None. Raises FormatError with the place.
+    A rate that is marked as unknown leaves the step None. Raises FormatError with the location.
     """
     lines = lines_of(path)
     if len(lines) < _HEADER_LINES:

@@ -77,7 +77,7 @@ class _Found:
 def read(path: Path) -> Measurement:
     """Read a file of volume II: accelerations, velocities, displacements of its components.
 
-    Raises FormatError with the place.
+    Raises FormatError with the location.
     """
     lines = lines_of(path)
     marks = [

@@ -75,7 +75,7 @@ class Start:
 def start_of(path: Path, lines: Sequence[str]) -> Start | None:
     """Return the line at which the table of a text begins, None if there is none in these lines.
 
-    Raises FormatError with the place where lines above contradict it, or numbers have decimal commas.
+    Raises FormatError with the location where lines above contradict it, or numbers have decimal commas.
     """
     above: list[int] = []
     odd_numbers: list[tuple[int, str, int]] = []

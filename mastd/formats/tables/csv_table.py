@@ -62,7 +62,7 @@ _MARKS: Final = '"#%;,\t'
 def read(path: Path) -> Measurement:
     """Read a table; empty cells are NaN, and counted in a warning.
 
-    Raises FormatError, one line with the place for each problem: lines of another number of cells, texts,
+    Raises FormatError, one line with the location for each problem: lines of another number of cells, texts,
     decimal commas, times that do not rise, a count above the table that is not that of its lines.
     """
     content = _plain_ends(content_of(path, MAX_TEXT))
@@ -114,7 +114,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
             f"the step of {series.step!r} {series.axis_unit} is not written: it cannot be derived "
             "from one value"
         )
-    axis = None if series.places is None and series.step is None else series.axis_values()
+    axis = None if series.abscissae is None and series.step is None else series.axis_values()
     columns = [] if axis is None else [axis]
     columns += [channel.values for channel in series.channels]
     above = f"{series.axis} [{series.axis_unit}]" if series.axis_unit else series.axis
@@ -372,7 +372,7 @@ def _on_times(source: _Source, times: FloatArray, unit: str, warnings: list[str]
     meaning = si_unit(unit)
     factor, axis_unit = (1.0, "") if meaning is None else (meaning.factor, "s")
     if found is None:
-        return Series((), None, places=times * factor, axis_unit=axis_unit)
+        return Series((), None, abscissae=times * factor, axis_unit=axis_unit)
     if found.warning:
         warnings.append(found.warning)
     step, start = _product(found.step, factor), _product(float(times[0]), factor)

@@ -6,7 +6,7 @@ each channel, exact and without nulls. Beside the columns stand, as key-value me
 =================  =====  ===========================================================================
 ``mastd.layout``   file   "1"
 ``mastd.series``   file   JSON: ``name``, ``axis``, ``axis_unit``, ``start``, ``step`` (null where the
-                          places are uneven), ``places`` (whether the column of places is there)
+                          places are uneven), ``abscissae`` (whether the column of places is there)
 ``mastd.notes``    file   JSON: the notes, each by its name
 ``name``           field  the channel's name; that of the column is numbered where a name comes twice
 ``unit``           field  unit as the measurement spells it
@@ -217,7 +217,7 @@ def _foreign(
     positions = in_seconds(axis.values, unit) if unit else axis.values
     if positions is None:
         warnings.append(f"{axis.name}: the unit {unit!r} of the times is unknown: read unconverted")
-        series = Series(channels, None, places=axis.values, axis_unit=unit)
+        series = Series(channels, None, abscissae=axis.values, axis_unit=unit)
     else:
         series, more_warnings = series_on(positions, channels)
         series = series if unit else replace(series, axis_unit="")
@@ -254,7 +254,7 @@ def write(path: Path, measurement: Measurement) -> tuple[str, ...]:
     pyarrow = package("pyarrow", "parquet", _TITLE)
     parquet = package("pyarrow.parquet", "parquet", _TITLE)
     series = one_series(measurement, path, _TITLE)
-    has_positions = series.places is not None or series.step is not None
+    has_positions = series.abscissae is not None or series.step is not None
     axis = [plain(series.axis) or "axis"] if has_positions else []
     columns = [series.axis_values()] if has_positions else []
     columns += [channel.values for channel in series.channels]

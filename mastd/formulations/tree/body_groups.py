@@ -1,4 +1,4 @@
-"""Groups of bodies that move independently of each other but for their own constraints, section 3.3 of
+"""Groups of bodies that move independently of each other except for their own constraints, section 3.3 of
 Kang and Yoon.
 
 The paper tries all 2^(n-1) − 1 ways to part n bodies in two, and parts each half again. A set can be parted

@@ -104,7 +104,7 @@ class Orders:
     def take(self, loaded: LoadedProfile) -> None:
         """Take over a checked profile; only while nothing moves. The master gain goes back to 100 %.
 
-        What stands on the table already goes on standing there if it is the same. Raises UsageError for a
+        The payload already there stays if it is the same. Raises UsageError for a
         profile whose rigs are not the daemon's; nothing has changed then.
         """
         if loaded.vehicle is None and loaded.vehicle_key and self.loaded is not None:

@@ -1,4 +1,4 @@
-"""The loader: a process that checks and compiles one profile into a slot while the loop goes on.
+"""The loader: a process that checks and compiles one profile into a slot while the loop continues.
 
 It proves the profile on the settings in force, as they stood when the daemon began; where their files have
 changed since, it refuses, so that nobody takes the one for the other.

@@ -1,4 +1,4 @@
-"""The check of the settings before a reload: a process that reads them completely while the loop goes on.
+"""The check of the settings before a reload: a process that reads them completely while the loop continues.
 
 It prints one document, ``{"ok": bool, "text": …}``, on standard output: with all problems of both files, one
 line each, or with what was read.
@@ -21,9 +21,9 @@ from mastd.settings.table.table import TableSettings
 
 
 def command(table: Path, daemon: Path, rigs: Path | None = None) -> list[str]:
-    """Return the command line of the check; ``rigs`` takes the place of what the daemon's settings name."""
-    words = [str(table), str(daemon), *(("--rigs", str(rigs)) if rigs is not None else ())]
-    return [sys.executable, "-P", "-m", "mastd.loop.loading.settings_check", *words]
+    """Return the command line of the check; ``rigs`` replaces what the daemon's settings name."""
+    arguments = [str(table), str(daemon), *(("--rigs", str(rigs)) if rigs is not None else ())]
+    return [sys.executable, "-P", "-m", "mastd.loop.loading.settings_check", *arguments]
 
 
 def problems(table: Path, daemon: Path, rigs: Path | None = None) -> list[str]:

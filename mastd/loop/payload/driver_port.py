@@ -26,7 +26,7 @@ class DriverPort:
     def __init__(self, block: NewestValueBlock) -> None:
         """Begin with what is in the block already counted as old."""
         self.values: FloatArray = np.zeros(VALUES)
-        """(5) steering −1…1, left positive; throttle, brake, clutch 0…1; gear, a whole number."""
+        """(5) steering −1…1, left positive; throttle, brake, clutch 0…1; gear, an integer."""
         self._block = block
         block.read()
         self._count = float(block.values[_COUNT])

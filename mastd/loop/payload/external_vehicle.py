@@ -61,7 +61,7 @@ class ExternalVehicle:
         self._weigh(pose)
 
     def ride(self, pose: FloatArray, steps: int, numbers: FloatArray) -> list[Report]:
-        """Go on by ``steps`` periods, in which the table came to ``pose`` (6); nothing is wrong here."""
+        """Continue by ``steps`` periods, in which the table came to ``pose`` (6); nothing is wrong here."""
         step = steps * self._per_period
         if self._rig.present:
             self._fraction = min(self._fraction + step, 1.0)

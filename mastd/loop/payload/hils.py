@@ -43,7 +43,7 @@ class TableVehicle:
         self.key = key
         self.wrench = np.zeros(6)
         self._vehicle = vehicle
-        self._seat = SeatSensor.of(seat.place, vehicle.model.gravity, period)
+        self._seat = SeatSensor.of(seat.position, vehicle.model.gravity, period)
         self._period = period
         self._unsound = 0
         self._max_unsound = max(1, round(UNSOUND_TIME / period))
@@ -78,7 +78,7 @@ class TableVehicle:
         self._note(numbers)
 
     def ride(self, pose: FloatArray, steps: int, numbers: FloatArray) -> list[Report]:
-        """Go on by ``steps`` periods, in which the table came to ``pose`` (6); return what is wrong."""
+        """Continue by ``steps`` periods, in which the table came to ``pose`` (6); return what is wrong."""
         if self._given_up is None and steps > 0:
             if self._signals is not None:
                 self._signals.read()
@@ -105,7 +105,7 @@ class TableVehicle:
         )
 
     def _holds(self, finite: bool) -> bool:
-        """Tell whether the simulation still holds; the last wrench is kept where it ends."""
+        """Return whether the simulation still holds; the last wrench is kept where it ends."""
         missed = self._vehicle.missed
         self._unsound = self._unsound + missed if missed else 0
         if finite and self._unsound < self._max_unsound:

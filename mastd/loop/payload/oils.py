@@ -50,7 +50,7 @@ class DrivenVehicle:
         self.purpose = b.BY_HAND if by_hand else b.DRIVEN_BY_SCRIPT
         self.wheels = tuple(wheel.name for wheel in model.wheels)
         self._drive = drive
-        self._seat = SeatSensor.of(drive.vehicle.seat.place, model.gravity, period)
+        self._seat = SeatSensor.of(drive.vehicle.seat.position, model.gravity, period)
         self._no_load = np.zeros(6)
         self._wheel_signals: WheelSignals | None = None
         self._hand_signals: HandSignals | None = None
@@ -58,7 +58,7 @@ class DrivenVehicle:
     def bind_signals(self, rigs: Sequence[BoundRig]) -> None:
         """Take these rigs' signals in each step, instead of those of any before; none: no more.
 
-        Steering, pedals and gear that a rig gives take the place of the operator's; the vehicle hears them
+        Steering, pedals and gear that a rig gives replace the operator's; the vehicle hears them
         for as long as one of the rigs that give them is present, and has lost its driver when none is.
         Rigs of other kinds than signals are passed over. Raises UsageError, one line each, for what the
         vehicle cannot take; then nothing has changed.
@@ -92,7 +92,7 @@ class DrivenVehicle:
         return self._drive.motion
 
     def begin(self, motion: FloatArray, numbers: FloatArray) -> None:
-        """Start from the motion (≥ 3, 6) that the table has, the vehicle anew."""
+        """Start from the motion (≥ 3, 6) that the table has, the vehicle again."""
         self._drive.begin(motion)
         if self._hand_signals is not None:
             self._hand_signals.forget()
@@ -107,7 +107,7 @@ class DrivenVehicle:
             self._drive.receive(values)
 
     def step(self, numbers: FloatArray) -> None:
-        """Go on by one period."""
+        """Continue by one period."""
         drive = self._drive
         if self._hand_signals is not None:
             values = self._hand_signals.now(drive.time)

@@ -99,7 +99,7 @@ def table_model(
 ) -> TableModel:
     """Return the model of the table with what it carries, a vehicle as one rigid body.
 
-    What was identified of this very payload takes the place of what the profile says.
+    What was identified of this very payload replaces what the profile says.
     """
     payload = profile.payload
     found = identified.payload if identified is not None else None

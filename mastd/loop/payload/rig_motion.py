@@ -2,14 +2,14 @@
 
 Both are a path over its own time, as ``mastd.loop.payload.oils.DrivenVehicle`` is: one step makes one knot
 from what the rig gives at that moment. On hold no step is taken and the table stands, while the rig's world
-goes on; what has changed meanwhile is made good within the boxes.
+continues; what has changed meanwhile is made good within the boxes.
 
 **The end.** When the duration is over the rig's share goes out in ``END_FADE`` seconds, and the drive has
 finished when the table stands at neutral, or after ``MAX_WAY_HOME``.
 
 **A rig that is lost** is told by the rigs' own part of the loop, which also replaces what it gives: values on
 hold keep the last pose, values that ramp take the table home. If it is back within ``COMES_BACK`` seconds the
-drive goes on; otherwise it is over, and has finished when the table stands where those values want it.
+drive continues; otherwise it is over, and has finished when the table stands where those values want it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Course:
         return (self.steps - self._ended_at) * self._period >= MAX_WAY_HOME
 
     def begin(self) -> None:
-        """Start anew."""
+        """Start again."""
         self.steps, self.gone, self._away, self._ended_at = 0, False, 0, None
 
     def step(self) -> None:
@@ -126,7 +126,7 @@ class PoseDrive:
         """Nobody drives by hand here."""
 
     def step(self, numbers: FloatArray) -> None:
-        """Go on by one period."""
+        """Continue by one period."""
         course = self._course
         if not course.gone:
             self._prescribed[:] = course.rig.values
@@ -196,7 +196,7 @@ class SeatDrive:
         """Nobody drives by hand here."""
 
     def step(self, numbers: FloatArray) -> None:
-        """Go on by one period."""
+        """Continue by one period."""
         course, watch = self._course, self._watch
         ending = course.over or course.gone
         if not (ending and watch.fraction == 0.0):

@@ -80,7 +80,7 @@ class Vehicles:
 
     def take(self, on_table: OnTable | None, driven: Driven | None) -> None:
         """Take over what a profile has brought and ``bind`` has been through; the vehicle that is there
-        already may go on."""
+        already may continue."""
         if on_table is not self.on_table or driven is not None or self.driven is not None:
             self.on_table, self._last_step = on_table, None
             self._none()

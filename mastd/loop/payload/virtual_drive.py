@@ -116,7 +116,7 @@ class VirtualDrive:
         return self.vehicle.fraction == 0.0 and bool((away <= HOME).all())
 
     def begin(self, motion: ArrayLike) -> None:
-        """Start from ``motion`` (3 or more, 6) of C: pose, rates, accelerations; the vehicle anew.
+        """Start from ``motion`` (3 or more, 6) of C: pose, rates, accelerations; the vehicle again.
 
         Raises ValueError for a motion that is not finite.
         """
@@ -129,7 +129,7 @@ class VirtualDrive:
         self.vehicle.receive(values)
 
     def step(self) -> None:
-        """Go on by one period."""
+        """Continue by one period."""
         vehicle = self.vehicle
         if not (self.ending and vehicle.fraction == 0.0):
             vehicle.step(ending=self.ending)

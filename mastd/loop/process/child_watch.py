@@ -1,7 +1,7 @@
 """What is looked at now and then beside the cycles: the processes beside the loop, a plant that was lost.
 
 A dead or silent process becomes a fault, never a wait. The service manager hears of the loop from here, so
-that its watchdog is fed only while cycles go on.
+that its watchdog is fed only while cycles continue.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Installation:
     observer: Observer
     identified_path: Path | None
     identified: IdentifiedSettings | None
-    """What was found out about the table, in the place of nominal values."""
+    """What was found out about the table, instead of nominal values."""
     rigs_path: Path | None = None
     rigs: RigsSettings = NO_RIGS
     """Who may join from outside."""
@@ -68,7 +68,7 @@ class Installation:
     ) -> Installation:
         """Load and check; raise SettingsError or KinematicsError with every problem of a file.
 
-        ``identified_path`` and ``rigs_path`` take the place of what the daemon's settings name.
+        ``identified_path`` and ``rigs_path`` replace what the daemon's settings name.
         """
         texts = {"table": read_text(table_path), "daemon": read_text(daemon_path)}
         table = load_text(texts["table"], str(table_path), TableSettings)

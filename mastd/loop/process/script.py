@@ -83,7 +83,7 @@ class RunScript:
         return self._stop.by
 
     def heard(self, verb: Verb) -> None:
-        """Learn what an operator was granted: who stops or lowers the table does not want it to go on."""
+        """Learn what an operator was granted: who stops or lowers the table does not want it to continue."""
         if verb in (Verb.STOP, Verb.LOWER):
             self._stop.requested = self._stop_sent = True
 

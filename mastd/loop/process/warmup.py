@@ -29,7 +29,7 @@ ANY_VEHICLE = "benchmark_sedan"
 
 
 def compile_vehicles(vehicle: OnTable | None, driven: Driven | None) -> None:
-    """Load what these vehicles' periods call, by a period of each; both begin anew afterwards."""
+    """Load what these vehicles' periods call, by a period of each; both begin again afterwards."""
     numbers, pose = np.zeros(VEHICLE_NUMBERS), np.zeros(6)
     if vehicle is not None:
         vehicle.lie(pose, numbers)

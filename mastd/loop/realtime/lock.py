@@ -16,8 +16,8 @@ _STOP = "use `mastd ctl`, or stop it first (`systemctl stop mastd`)"
 
 
 @contextmanager
-def held(path: Path, words: str) -> Iterator[str]:
-    """Hold a lock file with ``words`` in it for as long as the context, or the process, lasts.
+def held(path: Path, text: str) -> Iterator[str]:
+    """Hold a lock file with ``text`` in it for as long as the context, or the process, lasts.
 
     Gives an empty text, or the words of whoever holds it already ("unknown" if there are none).
     """
@@ -29,7 +29,7 @@ def held(path: Path, words: str) -> Iterator[str]:
             yield file.read().strip() or "unknown"
             return
         file.truncate(0)
-        file.write(words)
+        file.write(text)
         file.flush()
         yield ""
 

@@ -37,7 +37,7 @@ class _Gathered:
                 self._sources.append((rig, here, there, np.zeros(len(pairs))))
 
     def __bool__(self) -> bool:
-        """Tell whether any rig gives something."""
+        """Return whether any rig gives something."""
         return bool(self._sources)
 
     @property
@@ -64,7 +64,7 @@ class WheelSignals:
         self.torques, self.forces = self._gathered.values.reshape(2, len(wheels))
 
     def __bool__(self) -> bool:
-        """Tell whether any rig gives something."""
+        """Return whether any rig gives something."""
         return bool(self._gathered)
 
     def read(self) -> None:
@@ -83,7 +83,7 @@ class HandSignals:
         self.forget()
 
     def __bool__(self) -> bool:
-        """Tell whether any rig gives something."""
+        """Return whether any rig gives something."""
         return bool(self._gathered)
 
     def forget(self) -> None:

@@ -69,9 +69,9 @@ class Player:
 
     def _record(self, number: int) -> Path:
         """Return where a play is recorded; one that was broken off keeps its place."""
-        return next(path for path in self._places(number) if not path.parent.exists())
+        return next(path for path in self._candidates(number) if not path.parent.exists())
 
-    def _places(self, number: int) -> Iterator[Path]:
+    def _candidates(self, number: int) -> Iterator[Path]:
         name = "noise" if number == NOISE else f"play_{number}"
         yield self.directory / name / RUN_FILE
         for more in range(2, 1000):

@@ -2,7 +2,7 @@
 
 It comes up in OFF and never moves by itself. SIGTERM and Ctrl-C stop what moves, lower the table and end it.
 A plant that is not there is waited for, with the gateway there to say so. `reload` ends the loop in OFF, and
-all around it is made anew with new settings; if these cannot come up, with the old ones.
+all around it is made again with new settings; if these cannot come up, with the old ones.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ServiceScript:
         self._stopped = False
 
     def heard(self, verb: Verb) -> None:
-        """An operator may go on using the table until it is down."""
+        """An operator may continue using the table until it is down."""
         if verb is Verb.RELOAD:
             self.finished = self.reload = True
             self._status.set_text("waiting", RELOADING)
@@ -115,7 +115,7 @@ class ServiceContext:
     say: Callable[[str], None]
     """Tells the people at the terminal, or the log."""
     rigs: Path | None = None
-    """File of rigs in the place of what the settings name."""
+    """File of rigs instead of what the settings name."""
 
 
 def serve(installation: Installation, context: ServiceContext) -> Fault | None:

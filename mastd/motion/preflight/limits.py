@@ -230,7 +230,7 @@ class Examiner:
         """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
 
         A play that ends as it began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS``
-        plays of a block is told by the mean flow.
+        plays of a block is reported by the mean flow.
         """
         pump = self._table.supply.pump_flow
         oil = self._full_oil

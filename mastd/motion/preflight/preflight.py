@@ -110,7 +110,7 @@ def examine(
 
     ``scale`` multiplies the profile's own gain; the weight stays. It is found to 0.2 %, up to
     ``MAX_SCALE``, always on the passing side and proved there in full; 0 if the table with its payload
-    cannot even stand still. A vehicle is simulated on the motion, and anew at each scale that is proved.
+    cannot even stand still. A vehicle is simulated on the motion, and again at each scale that is proved.
 
     ``tell`` hears the ratio that is
     done of each simulation of the vehicle. Raises what ``vehicle_on_table`` raises for a vehicle that cannot

@@ -165,9 +165,9 @@ class _Watch:
 
     def soundness(self) -> Soundness:
         """Return the judgement of all steps."""
-        shares = self._lifted / max(self._steps, 1)
+        fractions = self._lifted / max(self._steps, 1)
         return Soundness(
-            lift_off=dict(zip(self._names, map(float, shares), strict=True)),
+            lift_off=dict(zip(self._names, map(float, fractions), strict=True)),
             unsound=self._unsound,
             unsound_time=self._unsound_time,
             outside=self._outside,

@@ -64,7 +64,7 @@ class Preflight:
     neutral, ascending."""
     files: FileNotes = NO_FILES
     vehicle: VehicleNote | None = None
-    """Where one stands on the table."""
+    """Where one is on the table."""
     warnings: tuple[str, ...] = ()
     """What may be in order, and should be known."""
     scaled: str = ""
@@ -135,9 +135,9 @@ def _table(limits: tuple[Limit, ...]) -> list[str]:
 
 
 def _vehicle_lines(vehicle: VehicleNote) -> Iterator[str]:
-    place = ", ".join(f"{1e3 * _rounded(value, 5e-5):.0f}" for value in vehicle.centre_of_gravity)
+    position = ", ".join(f"{1e3 * _rounded(value, 5e-5):.0f}" for value in vehicle.centre_of_gravity)
     held = "tied down and chocked" if vehicle.restrained else "on its brakes alone"
-    yield f"{vehicle.name}: {vehicle.mass:.0f} kg, {held}, centre of gravity at {place} mm from C"
+    yield f"{vehicle.name}: {vehicle.mass:.0f} kg, {held}, centre of gravity at {position} mm from C"
     modes = [mode for mode in vehicle.ride_modes if not mode.name.startswith(_HOP)]
     hops = [mode for mode in vehicle.ride_modes if mode.name.startswith(_HOP)]
     told = [f"{mode.name} {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in modes]

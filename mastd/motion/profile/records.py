@@ -32,7 +32,7 @@ _ORDER = 4
 _TAPER_RATIO = 0.02
 _DEGREES = {"none": -1, "mean": 0, "linear": 1}
 _EDGE = 1e-6
-"""Share of a step by which a value may lie outside a part and still belong to it."""
+"""Fraction of a step by which a value may lie outside a part and still belong to it."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def part_of(sources: Sequence[Source], start: float, duration: float | None) -> 
 
 def _times(series: Series, path: Path) -> tuple[float, float]:
     """Return step and start of a series in s."""
-    if series.axis == "time" and series.places is not None:
+    if series.axis == "time" and series.abscissae is not None:
         raise FormatError(f"{path}: its values are unevenly spaced in time: a motion needs a constant step")
     if series.axis == "time" and not series.axis_unit and series.step is not None:
         raise FormatError(

@@ -6,7 +6,7 @@ chooses (``destination``): the journal when a service manager has connected it, 
 event on standard error, without statistics.
 
 Loss policy. Neither a full journal nor a terminal that nobody reads can hold up the recorder: lines are
-counted instead, and the count is told as soon as there is room again.
+counted instead, and the count is reported as soon as there is room again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Log(Protocol):
         """Tell why something is not being recorded."""
 
     def close(self, whole: bool) -> None:
-        """End; ``whole`` is False when the loop has gone without a word."""
+        """End; ``whole`` is False when the loop has gone without notice."""
 
 
 def say(text: object) -> None:
@@ -63,7 +63,7 @@ def say(text: object) -> None:
 
 
 class NoLog:
-    """The log of a single run: but for what is not recorded, `mastd run` says everything itself."""
+    """The log of a single run: except for what is not recorded, `mastd run` says everything itself."""
 
     def event(self, arrived: Arrived) -> None:
         """Log nothing."""

@@ -18,9 +18,9 @@ from mastd.ring.times import LATE_RATIO, spread
 
 _FLOAT64 = Struct("<d")
 SPREADS = ("compute", "late")
-"""Channels of which median, 99th percentile and maximum are told."""
+"""Channels of which median, 99th percentile and maximum are reported."""
 LAST = ("cycle", "state", "fault", "missed", "profile_time")
-"""Channels of which the newest value is told."""
+"""Channels of which the newest value is reported."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Counters:
 
 
 class SecondOfFrames:
-    """Collects frames until they are told."""
+    """Collects frames until they are reported."""
 
     def __init__(self, channels: ChannelSet, states: Sequence[str]) -> None:
         self.counters = Counters()

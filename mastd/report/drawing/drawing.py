@@ -22,7 +22,7 @@ _TOP, _BELOW, _LABEL, _RIGHT = 32.0, 17.0, 12.0, 10.0
 _LEFT = 38.0
 """Least margin on the left, so that panels below each other begin at the same place."""
 _LETTER = 0.56
-"""Width of a letter as a share of its size, on average."""
+"""Width of a letter as a fraction of its size, on average."""
 _LOG_DEPTH = 1e-6
 _TOGETHER = 16.0
 """Marks nearer than that, in pixels, share a label."""
@@ -204,7 +204,7 @@ def _grid(
 
 
 def _legend(panel: Panel, right: float, left: float) -> list[Line | Box | TextItem]:
-    """Return the names of the curves in the panel's head, from the right; what has no room is left out."""
+    """Return the names of the curves in the panel's head, from the right; what has no space is left out."""
     named = dict.fromkeys((curve.name, curve.tone, curve.dashed) for curve in panel.curves if curve.name)
     items: list[Line | Box | TextItem] = []
     position = right

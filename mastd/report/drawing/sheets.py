@@ -121,8 +121,8 @@ class _Ink(Artist):
             elif isinstance(item, Box):
                 gc.set_linewidth(0.0)
                 box = Outline.unit_rectangle()
-                place = Affine2D().scale(item.width, item.height).translate(item.left, item.top) + page
-                renderer.draw_path(gc, box, place, to_rgb(_colour(item.tone)))
+                transform = Affine2D().scale(item.width, item.height).translate(item.left, item.top) + page
+                renderer.draw_path(gc, box, transform, to_rgb(_colour(item.tone)))
             elif item.text:
                 _write(renderer, gc, item, page, self._height * scale)
             gc.restore()
@@ -137,7 +137,7 @@ def _write(renderer: Any, gc: Any, text: TextItem, page: Affine2D, height: float
 
 
 def _outline(line: Line) -> Outline:
-    """Return the path of a line; after a gap it begins anew."""
+    """Return the path of a line; after a gap it begins again."""
     sound = np.all(np.isfinite(line.points), axis=1)
     codes = np.where(np.concatenate(([False], sound[:-1])), Outline.LINETO, Outline.MOVETO)
     return Outline(line.points[sound], codes[sound].astype(np.uint8))

@@ -44,7 +44,7 @@ def largest(
 
 
 def gap_ends(times: FloatArray, longest: float) -> FloatArray:
-    """Return the times at which samples go on after more than ``longest`` s without any."""
+    """Return the times at which samples continue after more than ``longest`` s without any."""
     ends: FloatArray = times[1:][np.diff(times) > longest][:_MAX_BREAKS]
     return ends
 

@@ -33,7 +33,7 @@ from mastd.report.pictures.motion import (
     supply_panel,
 )
 from mastd.report.pictures.spectra import NamedSpectra, spectrum_row
-from mastd.report.profile_words import (
+from mastd.report.profile_text import (
     driving_text,
     payload_text,
     segment_duration,

@@ -104,7 +104,7 @@ def _panel(
 
 
 def _gain_range(curves: tuple[Curve, ...], lowest: float = 0.8) -> Range:
-    """Return a range around one with room for all magnitudes, but for wild ones."""
+    """Return a range around one with room for all magnitudes, except for wild ones."""
     values = np.concatenate([curve.y[np.isfinite(curve.y)] for curve in curves]) if curves else np.empty(0)
     low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 1.0)
     return min(lowest, low - 0.02), min(max(1.2, high + 0.02), _MAX_GAIN)

@@ -152,11 +152,11 @@ def _contraction(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> lis
         "grid": float(np.max(workspace.contraction(geometry, gain, poses))),
         "stroke": workspace.stroke_contraction(geometry, gain),
     }
-    places = {"grid": "over the grid", "stroke": "over the whole stroke of every actuator"}
+    domains = {"grid": "over the grid", "stroke": "over the whole stroke of every actuator"}
     return [
         Item(
             f"004.contraction.{name}",
-            f"eqs. (17)–(18): largest spectral radius of I − K Jᵀ {places[name]}; it converges below 1",
+            f"eqs. (17)–(18): largest spectral radius of I − K Jᵀ {domains[name]}; it converges below 1",
             1.0,
             radius,
             "1",

@@ -2,7 +2,7 @@
 
 Both count divisions as multiplications. What is compared are the equations of motion of the tree; what comes
 from the kernels that all formulations of ``mastd`` share (forces, residual forces, all joints' violations and
-derivatives, also of joints that the tree needs no equations for) is told once, as ``shared``.
+derivatives, also of joints that the tree needs no equations for) is reported once, as ``shared``.
 
 The kernels of coordinate partitioning and of reduced Lagrange multipliers leave out what is zero by
 structure; the paper's figures come from full matrices. Where that makes a share differ by more than a point,
@@ -22,7 +22,7 @@ from mastd.counting.work import Extent as Counted
 from mastd.formulations.tree.body_groups import body_groups
 from mastd.formulations.tree.topology import topology_of
 from mastd.reproduce.item import Item, answer, compare
-from mastd.reproduce.kang_yoon.tables import NEAREST, OF, PAPER_SHARES, POINT, SPOKEN
+from mastd.reproduce.kang_yoon.tables import NEAREST, OF, PAPER_PERCENT, POINT, SPOKEN
 
 SOLVERS: Final = {
     Method.LAGRANGE: "lagrange",
@@ -197,12 +197,12 @@ def items() -> list[Item]:
         found.append(answer(f"001.executed.{method.value}.total", what, sums[method], "1"))
         if method is Method.LAGRANGE:
             continue
-        share, expected = (
+        percent, expected = (
             100.0 * sums[method] / reference,
             100.0 * sum(formulas[method].values()) / by_formula,
         )
-        found.append(_share(method, share, expected))
-        if abs(share - expected) > POINT:
+        found.append(_percentage(method, percent, expected))
+        if abs(percent - expected) > POINT:
             for term in (*KINEMATICS, *TERMS[method]):
                 points = 100.0 * executed[method][term.name] / reference
                 points -= 100.0 * _steps(formulas[method], term) / by_formula
@@ -215,12 +215,12 @@ def items() -> list[Item]:
     return found
 
 
-def _share(method: Method, share: float, expected: float) -> Item:
-    identifier, paper = f"001.executed.{method.value}.percent", PAPER_SHARES[method]
+def _percentage(method: Method, percent: float, expected: float) -> Item:
+    identifier, paper = f"001.executed.{method.value}.percent", PAPER_PERCENT[method]
     what = f"section 4: multiplications executed, {SPOKEN[method]}, {OF}"
-    if abs(share - expected) <= POINT:
-        return compare(identifier, what, paper, share, "%", absolute=POINT)
-    return answer(identifier, f"{what}; the paper's {paper:g} % is that of full matrices", share, "%")
+    if abs(percent - expected) <= POINT:
+        return compare(identifier, what, paper, percent, "%", absolute=POINT)
+    return answer(identifier, f"{what}; the paper's {paper:g} % is that of full matrices", percent, "%")
 
 
 def _told(spoken: str, term: Term, steps: int, count: int) -> str:

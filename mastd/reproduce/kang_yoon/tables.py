@@ -38,7 +38,7 @@ from mastd.formulations.tree.topology import Topology, topology_of
 from mastd.reproduce.item import Item, answer, compare
 from mastd.vehicle.model.definition import Model
 
-PAPER_SHARES: Final = {Method.INDEPENDENT: 12.0, Method.PARTITIONING: 62.3, Method.REDUCED_LAGRANGE: 80.6}
+PAPER_PERCENT: Final = {Method.INDEPENDENT: 12.0, Method.PARTITIONING: 62.3, Method.REDUCED_LAGRANGE: 80.6}
 """Section 4: percent of the multiplications of Lagrange multipliers with LU."""
 
 NEAREST: Final = {Method.PARTITIONING: Extent.WHOLE, Method.REDUCED_LAGRANGE: Extent.HALF}
@@ -101,12 +101,12 @@ def _formulas(model: Model, topology: Topology, groups: Sequence[BodyGroup]) -> 
         found += _step_items(method.value, SPOKEN[method], steps[method])
         what = f"multiplications by formula, {SPOKEN[method]}, in all"
         found.append(answer(f"001.formula.{method.value}.total", what, sums[method], "1"))
-        if method in PAPER_SHARES:
-            found.append(_share(method, "percent", "in all", sums[method] / reference))
+        if method in PAPER_PERCENT:
+            found.append(_percentage(method, "percent", "in all", sums[method] / reference))
     tables = [step for step in steps[Method.INDEPENDENT] if step.name not in OUTSIDE_THE_TABLES]
     part = (total(shared) + total(tables)) / reference
     found.append(
-        _share(Method.INDEPENDENT, "tables_percent", "Tables 1-3 and the Cholesky solution alone", part)
+        _percentage(Method.INDEPENDENT, "tables_percent", "Tables 1-3 and the Cholesky solution alone", part)
     )
     for method, nearest in NEAREST.items():
         for extent in Extent:
@@ -119,12 +119,12 @@ def _formulas(model: Model, topology: Topology, groups: Sequence[BodyGroup]) -> 
     return found
 
 
-def _share(method: Method, name: str, which: str, share: float) -> Item:
+def _percentage(method: Method, name: str, which: str, ratio: float) -> Item:
     return compare(
         f"001.formula.{method.value}.{name}",
         f"section 4: multiplications by formula, {SPOKEN[method]}, {which}, {OF}",
-        PAPER_SHARES[method],
-        100.0 * share,
+        PAPER_PERCENT[method],
+        100.0 * ratio,
         "%",
         absolute=POINT,
     )

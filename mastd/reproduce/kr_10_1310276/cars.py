@@ -101,14 +101,14 @@ def jturn_items(model: Model, steps: tuple[float, ...], duration: float) -> list
 def _beside(key: str, where: str, other: Drive, full: Drive, own: float, claimed: bool) -> list[Item]:
     done = min(other.done, full.done)
     apart = np.linalg.norm(other.trace.chassis[:done, :3] - full.trace.chassis[:done, :3], axis=1)
-    share = float(apart.max()) / own
+    ratio = float(apart.max()) / own
     what = f"largest distance from full update over implicit Euler's own error, {where}"
     if claimed:
         text = f"paragraph 10: {what}: negligible"
-        found = [at_most(f"{key}.over_error", text, 0.0, share, "1", bound=NEGLIGIBLE)]
+        found = [at_most(f"{key}.over_error", text, 0.0, ratio, "1", bound=NEGLIGIBLE)]
     else:
-        judged = "negligible" if share <= NEGLIGIBLE else "not negligible"
-        found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
+        judged = "negligible" if ratio <= NEGLIGIBLE else "not negligible"
+        found = [answer(f"{key}.over_error", f"{what}: {judged}", ratio, "1")]
     late = np.nonzero(apart > _DEPARTED)[0]
     if len(late):
         text = f"step at which the car is {_DEPARTED * 1e3:g} mm away from full update, {where}"

@@ -81,7 +81,7 @@ CASES: Final = (
 class Run:
     """One case, driven to its end or until it blew up."""
 
-    places: FloatArray
+    positions: FloatArray
     """(steps done, 2, n): the links' outer ends, in lengths of the chain."""
     amplification: float
     """Largest spectral radius met of the step's linearisation, see ``amplification``."""
@@ -105,7 +105,7 @@ def drive(
     chain, euler = case.chain(n), implicit_euler(n, h)
     steps = round(DURATION / h)
     looked = set(np.linspace(1, steps - 1, looks).astype(int)) if looks else set()
-    places: list[FloatArray] = []
+    positions: list[FloatArray] = []
     largest = 0.0
     for done in range(steps):
         chain.rest[:] = case.rest_angle(n, (done + 1) * h)
@@ -116,28 +116,28 @@ def drive(
             break
         if done in looked:
             largest = max(largest, amplification(chain, euler, *before))
-        places.append(_places(chain))
-    return Run(np.array(places), largest, len(places) < steps)
+        positions.append(_positions(chain))
+    return Run(np.array(positions), largest, len(positions) < steps)
 
 
 def reference(case: Case, n: int) -> FloatArray:
     """Return places (steps, 2, n) at the ends of the case's steps, by full update at a sixteenth of them."""
-    return drive(case, n, Policy.FULL, step=case.step / _REFINED).places[_REFINED - 1 :: _REFINED]
+    return drive(case, n, Policy.FULL, step=case.step / _REFINED).positions[_REFINED - 1 :: _REFINED]
 
 
-def distances(places: FloatArray, others: FloatArray) -> FloatArray:
+def distances(positions: FloatArray, others: FloatArray) -> FloatArray:
     """Return the largest distance of a joint, step by step as far as both go, in lengths of the chain."""
-    common = min(len(places), len(others))
-    apart: FloatArray = np.linalg.norm(places[:common] - others[:common], axis=1).max(axis=1)
+    common = min(len(positions), len(others))
+    apart: FloatArray = np.linalg.norm(positions[:common] - others[:common], axis=1).max(axis=1)
     return apart
 
 
 def departs_at(run: Run, full: Run) -> int | None:
     """Return the first step (from 1) that is another solution than full update's, None if there is none."""
-    late = np.nonzero(distances(run.places, full.places) > DEPARTED)[0]
+    late = np.nonzero(distances(run.positions, full.positions) > DEPARTED)[0]
     if len(late):
         return int(late[0]) + 1
-    return len(run.places) + 1 if run.blown_up else None
+    return len(run.positions) + 1 if run.blown_up else None
 
 
 def amplification(chain: Chain, euler: ImplicitEuler, q: FloatArray, u: FloatArray) -> float:
@@ -162,6 +162,6 @@ def amplification(chain: Chain, euler: ImplicitEuler, q: FloatArray, u: FloatArr
     return float(np.abs(np.linalg.eigvals(whole)).max())
 
 
-def _places(chain: Chain) -> FloatArray:
+def _positions(chain: Chain) -> FloatArray:
     angles, lengths = np.cumsum(chain.q), chain.constants[:, LINK.length] / LENGTH_OF_ALL
     return np.array([np.cumsum(lengths * np.cos(angles)), np.cumsum(lengths * np.sin(angles))])

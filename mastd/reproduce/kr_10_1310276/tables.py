@@ -199,7 +199,7 @@ def _timed(chain: Chain, euler: ImplicitEuler, policy: Policy) -> float:
 def case_items(case: Case, n: int, looks: int) -> list[Item]:
     """Return how one chain of ``n`` links moves under each policy, beside full update at the same step."""
     full = drive(case, n, Policy.FULL, looks=looks)
-    own = float(distances(full.places, reference(case, n)).max())
+    own = float(distances(full.positions, reference(case, n)).max())
     where = f"{case.spoken}, {n} links, steps of {case.step * 1e3:g} ms"
     prefix = f"003.{case.name}"
     found = [
@@ -229,22 +229,24 @@ def case_items(case: Case, n: int, looks: int) -> list[Item]:
 
 
 def _beside_full(key: str, where: str, run: Run, full: Run, own: float) -> list[Item]:
-    share = float(distances(run.places, full.places).max()) / own
+    ratio = float(distances(run.positions, full.positions).max()) / own
     what = f"largest distance from full update over implicit Euler's own error, {where}"
     claimed = key.split(".", 1)[1] in ("swing.round-robin", "swing.round-robin-4")
     if claimed:
         text = f"paragraph 10: {what}: negligible"
-        found = [at_most(f"{key}.over_error", text, 0.0, share, "1", bound=NEGLIGIBLE)]
+        found = [at_most(f"{key}.over_error", text, 0.0, ratio, "1", bound=NEGLIGIBLE)]
     else:
-        judged = "negligible" if share <= NEGLIGIBLE else "not negligible"
-        found = [answer(f"{key}.over_error", f"{what}: {judged}", share, "1")]
+        judged = "negligible" if ratio <= NEGLIGIBLE else "not negligible"
+        found = [answer(f"{key}.over_error", f"{what}: {judged}", ratio, "1")]
     departed = departs_at(run, full)
     if departed is not None:
         text = f"step at which a joint is {DEPARTED:.0%} of the length away from full update, {where}"
         found.append(answer(f"{key}.departs_at_step", text, departed, "1", within=not claimed))
     if run.blown_up:
         found.append(
-            answer(f"{key}.blows_up_at_step", f"step at which it blows up, {where}", len(run.places) + 1, "1")
+            answer(
+                f"{key}.blows_up_at_step", f"step at which it blows up, {where}", len(run.positions) + 1, "1"
+            )
         )
     text = f"largest amplification of an error in a step, {where}"
     found.append(answer(f"{key}.amplification", text, run.amplification, "1"))
@@ -257,8 +259,8 @@ def _order() -> Item:
     apart = {
         step: float(
             distances(
-                drive(case, LINKS, Policy.ROUND_ROBIN, step=step).places,
-                drive(case, LINKS, Policy.FULL, step=step).places,
+                drive(case, LINKS, Policy.ROUND_ROBIN, step=step).positions,
+                drive(case, LINKS, Policy.FULL, step=step).positions,
             ).max()
         )
         for step in _HALVED

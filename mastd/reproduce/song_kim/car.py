@@ -77,9 +77,9 @@ class Car:
         rates[0] += SPEED * chassis[0]
         for link in range(len(tree.links)):
             displace_link(tree, link, self._design, shift)
-        places = tree.q.copy()
+        coordinates = tree.q.copy()
         for steps in self._ways.values():
-            steps.tree.q[:], steps.tree.u[:] = places, rates
+            steps.tree.q[:], steps.tree.u[:] = coordinates, rates
             steps.tree.spin[:] = [SPEED / wheel.tyre.rolling_radius for wheel in self.model.wheels]
             steps.evaluate(self._inputs, self._ground)
             if steps.trouble:

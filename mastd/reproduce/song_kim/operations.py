@@ -12,7 +12,7 @@ Where they differ:
   out zeros below a pivot, which is four fifths of it. In inertial axes G_i0 is 1 and costs nothing.
 * Mass/Force, joint: a state inertia has ten numbers instead of 36, and so have sums of it.
 * Effective mass/force, joint: the paper's contains M*, Q* and Q*_y, ours stand in Mass/Force.
-* Acceleration, joint: those of the coordinates are the result; the paper goes on to those of the bodies.
+* Acceleration, joint: those of the coordinates are the result; the paper continues to those of the bodies.
 
 So the ratio depends on Ψ_z: both ratios are given, as executed and with a full Ψ_z.
 

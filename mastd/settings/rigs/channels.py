@@ -89,7 +89,7 @@ _OF_KIND: Final = {
 }
 REQUIRED: Final = {VEHICLE: WRENCH, POSE: POSES, SEAT: FELT}
 """Channels that a rig of a kind always has, in this order."""
-_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_NAME_PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 def signal(kind: str, channel: str) -> Signal | None:
@@ -102,7 +102,7 @@ def signal(kind: str, channel: str) -> Signal | None:
     if channel in _PEDALS:
         return _PEDALS[channel]
     head, _, rest = channel.partition(".")
-    if not _WORD.fullmatch(rest):
+    if not _NAME_PART.fullmatch(rest):
         return None
     if head == AUXILIARY:
         return Signal("", -math.inf, math.inf, "recorded, and else not used")

@@ -124,7 +124,7 @@ class RigSettings(Settings):
 
     @field_validator("name")
     @classmethod
-    def _is_a_word(cls, name: str) -> str:
+    def _valid_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f"{name!r}: expected lower-case letters, digits and _, at most 30, starting with a letter"

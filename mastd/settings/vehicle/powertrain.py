@@ -36,7 +36,7 @@ from mastd.settings.vehicle.parts import Identifier
 SUM_TOLERANCE = 1e-9
 
 Efficiency = Annotated[Ratio, Field(gt=0, le=1)]
-Share = Annotated[Ratio, Field(gt=0, lt=1)]
+Fraction = Annotated[Ratio, Field(gt=0, lt=1)]
 ChangePoint = tuple[
     Annotated[Ratio, Field(ge=0, le=1)],
     Annotated[AngularVelocity, Field(gt=0)],
@@ -171,7 +171,7 @@ class DifferentialSettings(Settings):
     """Name of the axle whose left and right wheel it drives."""
     drives: Annotated[tuple[str, str] | None, Field(validate_default=True)] = None
     """Instead: the two differentials that it drives."""
-    shares: Annotated[tuple[Share, Share] | None, Field(validate_default=True)] = None
+    shares: Annotated[tuple[Fraction, Fraction] | None, Field(validate_default=True)] = None
     """Of the two in the torque; left and right wheel of an axle get the same."""
     ratio: Annotated[float, Field(gt=0)] = 1.0
     """In front of the differential."""

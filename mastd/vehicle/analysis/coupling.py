@@ -45,9 +45,9 @@ class Table:
     """Damping ratio of each of its motions."""
     period: float
 
-    def lighter(self, share: float) -> Table:
+    def lighter(self, factor: float) -> Table:
         """Return the table with this share of its mass, on the same springs."""
-        return replace(self, mass=share * self.mass)
+        return replace(self, mass=factor * self.mass)
 
     def step(self) -> tuple[FloatArray, FloatArray]:
         """Return (12, 12) and (12, 6): displacements and rates after a period, from those before it and from
@@ -165,7 +165,7 @@ class Margins:
     periods: int | None
     """Age of the wrench, in periods, at the end of the one in which it acts: the most that is stable."""
     mass: float | None
-    """Share of the table's mass below which it is unstable."""
+    """Fraction of the table's mass below which it is unstable."""
     stiffness: float | None
     """Factor on the tyres' stiffness."""
     damping: float | None
@@ -188,14 +188,14 @@ def margins(vehicle: LinearVehicle, table: Table) -> Margins:
     late = 0
     while late < MAX_PERIODS and stable(step, table, late=late + 1):
         late += 1
-    share = _boundary(lambda factor: stable(step, table.lighter(1.0 / factor)))
+    factor = _boundary(lambda factor: stable(step, table.lighter(1.0 / factor)))
     least = None if free else _least_damping(lambda ratio: stable(step, replace(table, damping=ratio)))
     return Margins(
         largest=now[0],
         frequency=now[1],
         gain=_boundary(lambda factor: stable(step, table, gain=factor)),
         periods=None if late == MAX_PERIODS else late,
-        mass=None if share is None else 1.0 / share,
+        mass=None if factor is None else 1.0 / factor,
         stiffness=_boundary(lambda factor: stable(vehicle_step(vehicle.stiffer(factor)), table)),
         damping=least,
     )

@@ -45,7 +45,7 @@ class Mode:
     damping: float
     """−Re(eigenvalue) / |eigenvalue|: 1 for a decay without oscillation, negative where it grows."""
     participation: dict[str, float]
-    """Share of the kinetic energy of each body, and of each wheel's spin; the sum is 1."""
+    """Fraction of the kinetic energy of each body, and of each wheel's spin; the sum is 1."""
     shape: ComplexArray
     """(N) displacements and rotations in inertial axes and spin angles, its largest translation 1 m."""
 
@@ -172,8 +172,8 @@ def _ratio(value: complex) -> float:
 
 def _energies(mass: FloatArray, shape: ComplexArray) -> FloatArray:
     """Return each coordinate's share (N) of the kinetic energy of a motion."""
-    shares = np.real(np.conj(shape) * (mass @ shape))
-    return np.asarray(shares / np.sum(shares))
+    fractions = np.real(np.conj(shape) * (mass @ shape))
+    return np.asarray(fractions / np.sum(fractions))
 
 
 def _scaled(model: Model, shape: ComplexArray) -> ComplexArray:
@@ -186,11 +186,12 @@ def _scaled(model: Model, shape: ComplexArray) -> ComplexArray:
 def _participation(model: Model, energy: FloatArray) -> dict[str, float]:
     count = 6 * len(model.bodies)
     bodies = energy[:count].reshape(-1, 6).sum(axis=1)
-    shares = {body.name: float(share) for body, share in zip(model.bodies, bodies, strict=True)}
+    fractions = {body.name: float(fraction) for body, fraction in zip(model.bodies, bodies, strict=True)}
     spins = {
-        f"spin {wheel.name}": float(share) for wheel, share in zip(model.wheels, energy[count:], strict=True)
+        f"spin {wheel.name}": float(fraction)
+        for wheel, fraction in zip(model.wheels, energy[count:], strict=True)
     }
-    return {**shares, **spins}
+    return {**fractions, **spins}
 
 
 def _names(model: Model, energies: list[FloatArray], shapes: ComplexArray) -> list[str]:
@@ -202,7 +203,7 @@ def _names(model: Model, energies: list[FloatArray], shapes: ComplexArray) -> li
     if not candidates:
         return []
     labels = list(candidates[0])
-    table = np.array([[shares[label] for label in labels] for shares in candidates])
+    table = np.array([[fractions[label] for label in labels] for fractions in candidates])
     names = [labels[int(np.argmax(row))] for row in table]
     for mode, label in zip(*linear_sum_assignment(-table), strict=True):
         names[mode] = labels[label]
@@ -211,7 +212,7 @@ def _names(model: Model, energies: list[FloatArray], shapes: ComplexArray) -> li
 
 def _candidates(model: Model, energy: FloatArray, shape: ComplexArray) -> dict[str, float]:
     """Return what a mode can be named after, with its share of the kinetic energy."""
-    shares = dict(zip(CHASSIS_MOTIONS, energy[:6].tolist(), strict=True))
+    fractions = dict(zip(CHASSIS_MOTIONS, energy[:6].tolist(), strict=True))
     count = 6 * len(model.bodies)
     for axle in model.axles:
         hop = 0.0
@@ -221,14 +222,14 @@ def _candidates(model: Model, energy: FloatArray, shape: ComplexArray) -> dict[s
             hop += sum(float(np.sum(energy[6 * body : 6 * body + 6])) for body in corner.bodies)
             heights.append(shape[6 * carrier + 2])
             name = f"wheel spin {model.wheels[corner.wheel].name}"
-            shares[name] = float(energy[count + corner.wheel])
+            fractions[name] = float(energy[count + corner.wheel])
         if heights:
             power = float(np.sum(np.abs(heights) ** 2))
             together = float(abs(np.sum(heights)) ** 2) / (len(heights) * power) if power > 0.0 else 0.0
-            shares[f"wheel hop {axle.name} in phase"] = hop * together
+            fractions[f"wheel hop {axle.name} in phase"] = hop * together
             if len(heights) > 1:
-                shares[f"wheel hop {axle.name} out of phase"] = hop * (1.0 - together)
+                fractions[f"wheel hop {axle.name} out of phase"] = hop * (1.0 - together)
         for body in axle.bodies:
-            for place, motion in enumerate(CHASSIS_MOTIONS):
-                shares[f"{model.bodies[body].name} {motion}"] = float(energy[6 * body + place])
-    return shares
+            for index, motion in enumerate(CHASSIS_MOTIONS):
+                fractions[f"{model.bodies[body].name} {motion}"] = float(energy[6 * body + index])
+    return fractions

@@ -54,18 +54,18 @@ class Slopes:
     tyre_residual: FloatArray
     """(dof, n): the tyres' part of ``residual``."""
     tyre_wrench: FloatArray
-    """(6, n): their part of ``wrench`` but for what only turns with the plane."""
+    """(6, n): their part of ``wrench`` except for what only turns with the plane."""
 
-    def stiffer(self, factor: float, by_deflection: Slopes, *, of_place: bool) -> Slopes:
+    def stiffer(self, factor: float, by_deflection: Slopes, *, of_position: bool) -> Slopes:
         """Return the slopes with tyres of ``factor`` times the stiffness.
 
-        ``by_deflection``: slopes by the deflections at the beginning; ``of_place``: these are by places, so
-        that all of what the tyres give in them is stiffness, else only what their deflections give.
+        ``by_deflection``: slopes by the deflections at the beginning; ``of_position``: by positions,
+        where all of the tyres' part is stiffness, else only that of their deflections.
         """
         more = factor - 1.0
         residual = by_deflection.tyre_residual @ self.deflections
         wrench = by_deflection.tyre_wrench @ self.deflections
-        if of_place:
+        if of_position:
             residual, wrench = residual + self.tyre_residual, wrench + self.tyre_wrench
         return replace(self, residual=self.residual + more * residual, wrench=self.wrench + more * wrench)
 
@@ -92,26 +92,26 @@ class LinearVehicle:
         What they carry at rest stays, and their damping and viscous slip.
         """
 
-        def more(slopes: Slopes, *, of_place: bool = False) -> Slopes:
-            return slopes.stiffer(factor, self.deflection, of_place=of_place)
+        def more(slopes: Slopes, *, of_position: bool = False) -> Slopes:
+            return slopes.stiffer(factor, self.deflection, of_position=of_position)
 
         return replace(
             self,
             acceleration=more(self.acceleration),
             velocity=more(self.velocity),
-            position=more(self.position, of_place=True),
+            position=more(self.position, of_position=True),
             deflection=more(self.deflection),
-            pose=more(self.pose, of_place=True),
+            pose=more(self.pose, of_position=True),
             rate=more(self.rate),
         )
 
 
-def linear_vehicle(simulation: Simulation, place: FloatArray) -> LinearVehicle:
+def linear_vehicle(simulation: Simulation, origin: FloatArray) -> LinearVehicle:
     """Return the linear model of a vehicle that has been started, at rest, on level ground.
 
-    ``place`` (3): of the vehicle's origin in P, m.
+    ``origin`` (3): of the vehicle's origin in P, m.
     """
-    evaluator = _Evaluator(simulation, place)
+    evaluator = _Evaluator(simulation, origin)
     free = evaluator.free
     count = free.shape[1]
 
@@ -161,9 +161,9 @@ def _slopes(
 class _Evaluator:
     """The compiled equations at states near rest, as one column of numbers."""
 
-    def __init__(self, simulation: Simulation, place: FloatArray) -> None:
+    def __init__(self, simulation: Simulation, origin: FloatArray) -> None:
         self.system, self.model, self.formula = simulation.system, simulation.model, simulation.formula
-        self.place = place
+        self.origin = origin
         self.rest = at_rest(simulation.state)
         self.inputs = self.system.inputs.row()
         self.inputs[self.system.inputs.brake_capacity] = FIRM_BRAKE
@@ -255,15 +255,15 @@ class _Evaluator:
     def _ground(self, pose: FloatArray, rate: FloatArray) -> Ground:
         parameters = Ground.plane(np.zeros(3), np.eye(3)).parameters
         turn = Rotation.from_euler("ZYX", pose[5:2:-1]).as_matrix()
-        point = pose[:3] + turn @ self.place - self.place
-        velocity = rate[:3] + np.cross(rate[3:], turn @ self.place)
+        point = pose[:3] + turn @ self.origin - self.origin
+        velocity = rate[:3] + np.cross(rate[3:], turn @ self.origin)
         write_plane(parameters, point, turn, velocity, rate[3:])
         return Ground(parameters)
 
     def _at_centre(self, wrench: FloatArray, pose: FloatArray) -> FloatArray:
         """Return a wrench about the origin of W as that at C in P axes."""
         turn = Rotation.from_euler("ZYX", pose[5:2:-1]).as_matrix()
-        moment = wrench[3:] - np.cross(pose[:3] - self.place, wrench[:3])
+        moment = wrench[3:] - np.cross(pose[:3] - self.origin, wrench[:3])
         return np.concatenate([turn.T @ wrench[:3], turn.T @ moment])
 
     def _outer(self, state: State) -> tuple[FloatArray, FloatArray]:
@@ -298,7 +298,7 @@ class _Evaluator:
             centre = self._centre(self.rest, wheel.carrier, wheel.centre)
             at, own = 6 * wheel.carrier, slice(6 * index, 6 * index + 6)
             on_bodies[at : at + 6, own] = -_moved(centre - self.rest.position[wheel.carrier])
-            on_plane[:, own] = -_moved(centre + self.place)
+            on_plane[:, own] = -_moved(centre + self.origin)
         return on_bodies, on_plane
 
 

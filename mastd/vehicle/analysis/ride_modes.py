@@ -21,7 +21,7 @@ from mastd.vehicle.model.definition import Model
 from mastd.vehicle.state.motion import State, design_state
 
 HIGHEST: Final = 100.0
-"""Hz up to which a mode is told."""
+"""Hz up to which a mode is reported."""
 MAX_DAMPING: Final = 0.99
 """A motion that is damped more than that does not swing."""
 

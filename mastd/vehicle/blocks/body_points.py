@@ -39,7 +39,7 @@ def point_of_body(
     w = BODY.angular_velocity
     u, v, q = cross(bodies[body, w, lane], bodies[body, w + 1, lane], bodies[body, w + 2, lane], x, y, z)
     s = in_inertial_axes(bodies, body, lane, u, v, q)
-    place = (
+    position = (
         bodies[body, BODY.position, lane] + p[0],
         bodies[body, BODY.position + 1, lane] + p[1],
         bodies[body, BODY.position + 2, lane] + p[2],
@@ -49,4 +49,4 @@ def point_of_body(
         bodies[body, BODY.velocity + 1, lane] + s[1],
         bodies[body, BODY.velocity + 2, lane] + s[2],
     )
-    return place, velocity
+    return position, velocity

@@ -19,7 +19,7 @@ _RISE: Final = 0.1
 
 
 class Braking(Driver):
-    """Presses the pedal to a share of the brakes, or so that a deceleration is held.
+    """Presses the pedal to a fraction of the brakes, or so that a deceleration is held.
 
     With a deceleration a the speed that is wanted is v₀ − a (t − start); at rest the brakes keep the force
     that a asks for, so that the car stays. The clutch is pressed all the time, and the lever of a manual

@@ -1,6 +1,6 @@
 """The line on the ground that a driver follows: x, y, heading and curvature over its length.
 
-Before its first point and beyond its last one a course goes on straight.
+Before its first point and beyond its last one a course continues straight.
 """
 
 from __future__ import annotations

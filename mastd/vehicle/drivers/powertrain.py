@@ -33,7 +33,7 @@ _SHIFT_TIME: Final = 0.35
 _CLOSE_TIME: Final = 0.4
 """s in which the clutch is let go after a change."""
 _START_TIME: Final = 1.5
-"""s in which it is let go on standing starts, longer where the engine drops towards its idle speed."""
+"""s in which it is let continue standing starts, longer where the engine drops towards its idle speed."""
 _LAUNCH_RATIO: Final = 0.4
 """Of the engine's range above idle: where a standing start holds the engine while the clutch slips."""
 _SPINNING: Final = (0.1, 0.25)
@@ -97,7 +97,7 @@ class Train:
         return min(0.97 * engine.limit_speed, float(engine.speeds[-1]))
 
     def change_up(self, throttle: float) -> float:
-        """Return the engine speed at which the next gear is due: higher with more throttle."""
+        """Return the engine speed at which the next gear is expected: higher with more throttle."""
         return self.idle + (self.top_engine_speed() - self.idle) * (0.35 + 0.6 * throttle)
 
     def gear_for(self, speed: float) -> int:
@@ -114,7 +114,7 @@ class Train:
         return self.idle + _LAUNCH_RATIO * (self.top_engine_speed() - self.idle)
 
     def grip(self, seen: Seen) -> float:
-        """Return the share of the throttle that the driven wheels' slip leaves, 1: all of it."""
+        """Return the fraction of the throttle that the driven wheels' slip leaves, 1: all of it."""
         rims = np.abs(seen.spins[list(self.driven)]) * self.radius
         slip = (float(rims.max()) - abs(seen.speed)) / max(abs(seen.speed), _SPIN_SPEED)
         low, high = _SPINNING
@@ -139,7 +139,7 @@ def output_speed(node: Differential, spins: FloatArray) -> float:
         output_speed(output, spins) if isinstance(output, Differential) else node.hub_ratio * spins[output]
         for output in (node.first, node.second)
     )
-    return float(node.ratio * (node.share * first + (1.0 - node.share) * second))
+    return float(node.ratio * (node.torque_split * first + (1.0 - node.torque_split) * second))
 
 
 def torque_of(engine: Engine, throttle: float, speed: float) -> float:

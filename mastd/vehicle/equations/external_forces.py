@@ -97,14 +97,14 @@ def pull_straps(
     for k in range(6):
         wrench[k] = 0.0
     for n in range(straps.shape[0]):
-        place, speed = point_of_body(
+        position, speed = point_of_body(
             bodies, CHASSIS, 0, straps[n, STRAP.point], straps[n, STRAP.point + 1], straps[n, STRAP.point + 2]
         )
         a = from_ground(
             ground, straps[n, STRAP.anchor], straps[n, STRAP.anchor + 1], straps[n, STRAP.anchor + 2]
         )
         g = surface_velocity(ground, a[0], a[1])
-        d0, d1, d2 = a[0] - place[0], a[1] - place[1], a[2] - place[2]
+        d0, d1, d2 = a[0] - position[0], a[1] - position[1], a[2] - position[2]
         length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
         d0, d1, d2 = d0 / length, d1 / length, d2 / length
         rate = d0 * (g[0] - speed[0]) + d1 * (g[1] - speed[1]) + d2 * (g[2] - speed[2])
@@ -139,7 +139,7 @@ def chock_wheels(bodies: FloatArray, wheels: FloatArray, ground: FloatArray, bod
         b = from_ground(ground, x + 1.0, y, z)
         e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
         c = WHEEL.centre
-        place, speed = point_of_body(
+        position, speed = point_of_body(
             bodies,
             body,
             lane,
@@ -147,8 +147,8 @@ def chock_wheels(bodies: FloatArray, wheels: FloatArray, ground: FloatArray, bod
             wheels[wheel, c + 1, lane],
             wheels[wheel, c + 2, lane],
         )
-        g = surface_velocity(ground, place[0], place[1])
-        way = e0 * (place[0] - a[0]) + e1 * (place[1] - a[1]) + e2 * (place[2] - a[2])
+        g = surface_velocity(ground, position[0], position[1])
+        way = e0 * (position[0] - a[0]) + e1 * (position[1] - a[1]) + e2 * (position[2] - a[2])
         rate = e0 * (speed[0] - g[0]) + e1 * (speed[1] - g[1]) + e2 * (speed[2] - g[2])
         depth = abs(way) - wheels[wheel, WHEEL.chock_clearance, lane]
         if not depth > 0.0:

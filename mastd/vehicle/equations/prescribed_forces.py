@@ -65,7 +65,7 @@ class PrescribedForces:
         """Find the dampers; forces for a wheel that has none of its own (``damper_of_wheel``) do nothing."""
         self.torques = np.zeros(len(layout.model.wheels))
         self._springs = layout.arrays.elements.springs.values
-        self._at, self._wheels = _places(layout)
+        self._at, self._wheels = _damper_indices(layout)
         self._spread = np.zeros(len(self._at))
 
     def take(self, torques: FloatArray, forces: FloatArray) -> None:
@@ -82,7 +82,7 @@ class PrescribedForces:
         self._springs.put(self._at, self._spread)
 
 
-def _places(layout: Layout) -> tuple[Integers, Integers]:
+def _damper_indices(layout: Layout) -> tuple[Integers, Integers]:
     """Return where the springs' block, read as a line, holds the given forces, and of which wheel each is.
 
     Unused lanes repeat the first one of their group: a corner that nobody sees must not swing undamped.

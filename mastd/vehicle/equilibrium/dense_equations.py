@@ -196,11 +196,11 @@ class System:
 
     def _rows(self, field: int) -> FloatArray:
         found = np.zeros(self.model.rows)
-        for start, primitive, place in zip(
+        for start, primitive, item_lane in zip(
             self._row_starts, self.model.primitives, self.layout.row, strict=False
         ):
             for k in range(primitive.kind.rows):
-                found[start + k] = self.layout.arrays.joints.rows[place[0] + k, field, place[1]]
+                found[start + k] = self.layout.arrays.joints.rows[item_lane[0] + k, field, item_lane[1]]
         return found
 
     def _dense_whole(self) -> FloatArray:
@@ -224,7 +224,7 @@ class System:
         bars."""
         car, model, layout = self.layout.arrays, self.model, self.layout
         line = car.groups[group]
-        bodies = {place: body for body, place in enumerate(layout.body)}
+        bodies = {item_lane: body for body, item_lane in enumerate(layout.body)}
         own = [bodies[(int(line[GROUP.first_body]) + k, lane)] for k in range(int(line[GROUP.bodies]))]
         where = [6 * body + k for body in own for k in range(6)]
         if line[GROUP.wheel] >= 0:
@@ -245,9 +245,9 @@ class System:
         if line[GROUP.bar_end] >= 0:
             end_at = int(line[GROUP.bar_end])
             ends = car.elements.bars
-            place = (int(ends.bar_of_end[end_at, lane]), int(ends.lane_of_end[end_at, lane]))
+            item_lane = (int(ends.bar_of_end[end_at, lane]), int(ends.lane_of_end[end_at, lane]))
             # A lane without a bar has only zeros there: they may go anywhere.
-            where.append(bar_start + layout.bar.index(place) if place[0] >= 0 else 0)
+            where.append(bar_start + layout.bar.index(item_lane) if item_lane[0] >= 0 else 0)
         return where
 
     def _interface_body(self, local: int, lane: int) -> int:

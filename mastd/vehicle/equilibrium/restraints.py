@@ -64,9 +64,9 @@ def put_on(layout: Layout, state: State) -> None:
     model, car = layout.model, layout.arrays
     turn = rotation_matrix(state.attitude[0])
     for row, strap in zip(car.straps, model.tie_downs, strict=True):
-        place = state.position[0] + turn @ (strap.point - model.bodies[0].centre)
+        position = state.position[0] + turn @ (strap.point - model.bodies[0].centre)
         row[STRAP.stiffness], row[STRAP.damping] = strap.stiffness, strap.damping
-        row[STRAP.free_length] = np.linalg.norm(strap.anchor - place) - strap.preload / strap.stiffness
+        row[STRAP.free_length] = np.linalg.norm(strap.anchor - position) - strap.preload / strap.stiffness
     centres, _ = wheel_frames(model, state)
     for chock in model.chocks:
         item, lane = layout.wheel[chock.wheel]

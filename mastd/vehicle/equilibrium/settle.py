@@ -115,7 +115,7 @@ def straight_ahead(
     *,
     speed: float,
 ) -> State:
-    """Return the vehicle driving straight along x at ``speed`` (m/s), steady but for the drag of its toe
+    """Return the vehicle driving straight along x at ``speed`` (m/s), steady except for the drag of its toe
     angles.
 
     Toe and camber make the tyres pull sideways at speed; body and wheels stand a little differently than at
@@ -200,11 +200,11 @@ def _put_back(system: Equations, state: State, start: State) -> State:
     """Return the vehicle moved on the ground to the centre of gravity and heading of ``start``."""
     masses = np.array([body.mass for body in system.model.bodies])
     centre = masses @ state.position / np.sum(masses)
-    place = masses @ start.position / np.sum(masses)
+    centroid = masses @ start.position / np.sum(masses)
     yaw = float(roll_pitch_yaw(start.attitude[0])[2] - roll_pitch_yaw(state.attitude[0])[2])
     turn = np.array([0.0, 0.0, yaw])
     arms = state.position - centre
-    goal = arms @ rotation_matrix(quaternion_of(turn)).T + [place[0], place[1], centre[2]]
+    goal = arms @ rotation_matrix(quaternion_of(turn)).T + [centroid[0], centroid[1], centre[2]]
     shift = np.hstack([goal - state.position, np.tile(turn, (len(masses), 1))])
     return system.move(state, np.concatenate([shift.ravel(), np.zeros(len(system.model.wheels))]))
 
@@ -341,10 +341,10 @@ def _not_settled(
     if not _largest(violation) <= JOINT_TOLERANCE:
         parts.append(f"joint {joint_of_row(model, row)} stays open by {abs(violation[row]):.3g} m")
     if not _largest(forces) <= FORCE_TOLERANCE * weight(model):
-        place = int(np.argmax(np.abs(forces)))
-        unit = "N m" if place >= 6 * len(model.bodies) or place % 6 >= 3 else "N"
-        name = coordinate_name(model, place)
-        parts.append(f"{name}: residual {abs(forces[place]):.3g} {unit}")
+        index = int(np.argmax(np.abs(forces)))
+        unit = "N m" if index >= 6 * len(model.bodies) or index % 6 >= 3 else "N"
+        name = coordinate_name(model, index)
+        parts.append(f"{name}: residual {abs(forces[index]):.3g} {unit}")
     loads = system.wheel_loads(state, ground)
     lifted = [wheel.name for wheel, load in zip(model.wheels, loads, strict=True) if not load > 0.0]
     if lifted:

@@ -29,7 +29,7 @@ INPUTS: Final = len(AXES)
 _SIGNALS: Final = INPUTS + len(WRENCH)
 """Number of the first variable that is read from the row of signals."""
 _SAME: Final = 1e-6
-"""Share of a step by which a communication step may differ from a multiple of it."""
+"""Fraction of a step by which a communication step may differ from a multiple of it."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def empty_joints(primitives: int, rows: int, driven: int) -> Joints:
 
 def fill_primitive(
     joints: Joints,
-    place: tuple[int, int],
+    item_lane: tuple[int, int],
     primitive: Primitive,
     local_bodies: Sequence[int],
     row: int,
@@ -95,7 +95,7 @@ def fill_primitive(
 ) -> None:
     """Write a primitive between two local bodies of its group, its points seen from the centres of mass;
     ``row``: its first constraint row, counted within the group."""
-    item, lane = place
+    item, lane = item_lane
     joints.primitives[item, : PRIMITIVE_INDEX.drive] = int(primitive.kind), *local_bodies, row
     values = joints.points[item, :, lane]
     values[PRIMITIVE.point_first : PRIMITIVE.point_second] = arms[0]

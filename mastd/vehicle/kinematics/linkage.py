@@ -75,7 +75,7 @@ class Linkage:
         self.model = model
         self.bodies = tuple(bodies)
         self.primitives = tuple(model.primitives[index] for index in primitives)
-        self._columns = {body: slice(6 * place, 6 * place + 6) for place, body in enumerate(self.bodies)}
+        self._columns = {body: slice(6 * index, 6 * index + 6) for index, body in enumerate(self.bodies)}
         self._joints = [p.joint for p in self.primitives for _ in range(p.kind.rows)]
 
     @property

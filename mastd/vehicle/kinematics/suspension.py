@@ -104,7 +104,7 @@ def suspension_kinematics(
 
     ``travel`` (n) in m, both wheels alike; by default 41 points between the first touch of the rebound stops
     and of the bump stops, ±60 mm where there are none. ``rack`` (n) in m, at design height; by default 41
-    points between the drive's limits. ``watch`` is told the name of each axle before its sweeps.
+    points between the drive's limits. ``watch`` is reported the name of each axle before its sweeps.
 
     Raises LinkageError where the linkage cannot get there, naming axle, place, joint and gap.
     """
@@ -179,20 +179,20 @@ class _Bench:
 
     def sweep(self, travels: FloatArray, racks: FloatArray, drive: int) -> Sweep:
         """Return the positions of lists of travels and racks, reached from the design position outward."""
-        places = np.stack([travels, racks], axis=1)
-        poses: list[Pose | None] = [None] * len(places)
+        targets = np.stack([travels, racks], axis=1)
+        poses: list[Pose | None] = [None] * len(targets)
         # From the place nearest to the design position up the list, then down it.
-        middle = int(np.argmin(np.sum(np.abs(places), axis=1))) if len(places) else 0
-        for order in (range(middle, len(places)), range(middle - 1, -1, -1)):
+        middle = int(np.argmin(np.sum(np.abs(targets), axis=1))) if len(targets) else 0
+        for order in (range(middle, len(targets)), range(middle - 1, -1, -1)):
             if order.start == middle:
-                pose, place = self.pose, np.zeros(2)
+                pose, target = self.pose, np.zeros(2)
             else:
                 found = poses[middle]
                 assert found is not None
-                pose, place = found, places[middle]
+                pose, target = found, targets[middle]
             for index in order:
-                pose = self._reach(pose, place, places[index], drive)
-                place = places[index]
+                pose = self._reach(pose, target, targets[index], drive)
+                target = targets[index]
                 poses[index] = pose
         return self._sweep_of([pose for pose in poses if pose is not None], travels, racks, drive)
 
@@ -205,8 +205,8 @@ class _Bench:
     def _reach(self, pose: Pose, start: FloatArray, goal: FloatArray, drive: int) -> Pose:
         """Return the pose at (travel, rack) ``goal``, from that at ``start``, in strides."""
         count = max(1, int(np.ceil(np.max(np.abs(goal - start)) / STRIDE)))
-        for share in np.arange(1, count + 1) / count:
-            travel, rack = start + share * (goal - start)
+        for fraction in np.arange(1, count + 1) / count:
+            travel, rack = start + fraction * (goal - start)
             try:
                 pose = self.linkage.close(
                     pose, self._drives(drive, rack), self.heights, self.design[:, 2] + travel
@@ -227,10 +227,10 @@ class _Bench:
         for row, pose in enumerate(poses):
             values = self._drives(drive, racks[row])
             for column in range(shape[1]):
-                place = (row, column)
-                centre[place], axis[place], contact[place] = self._wheel(pose, column)
-                length[place], ratio[place] = self._spring(pose, values, column)
-                kingpin[place], kingpin_point[place] = self._kingpin(pose, values, column)
+                entry = (row, column)
+                centre[entry], axis[entry], contact[entry] = self._wheel(pose, column)
+                length[entry], ratio[entry] = self._spring(pose, values, column)
+                kingpin[entry], kingpin_point[entry] = self._kingpin(pose, values, column)
         reference = self._wheels_of_design()
         steer = np.arctan2(-axis[..., 0], axis[..., 1])
         track = _track(contact)
@@ -316,8 +316,8 @@ class _Bench:
         left, right = (0, 1) if self.sides[0] > self.sides[1] else (1, 0)
         turning = np.min(np.abs(steer), axis=1) > MIN_STEER
         cotangents = 1.0 / np.tan(np.where(turning[:, None], steer, 1.0))
-        share = (cotangents[:, right] - cotangents[:, left]) * wheelbase / track
-        return np.where(turning, share, nothing)
+        ackermann = (cotangents[:, right] - cotangents[:, left]) * wheelbase / track
+        return np.where(turning, ackermann, nothing)
 
 
 def _stages(start: float, goal: float) -> FloatArray:

@@ -24,7 +24,7 @@ class CornerRates:
     """One wheel's suspension."""
 
     wheel: int
-    place: tuple[float, float]
+    position: tuple[float, float]
     """x and y of the wheel's centre, vehicle frame, m."""
     rate: float
     """N/m at the wheel, its tyre left out."""
@@ -55,36 +55,36 @@ def _axle(model: Model, axle: Axle) -> list[CornerRates]:
     design = np.array([model.wheels[corner.wheel].centre[2] for corner in corners])
     still = np.zeros(len(model.drives))
 
-    def rates(pose: Pose, place: int) -> FloatArray:
+    def rates(pose: Pose, index: int) -> FloatArray:
         demand = np.zeros(len(corners))
-        demand[place] = 1.0
+        demand[index] = 1.0
         return linkage.velocities(pose, still, heights, (np.zeros(linkage.rows), demand))
 
-    def levers(pose: Pose, place: int) -> FloatArray:
-        moving = rates(pose, place)
-        springs = corners[place].springs
+    def levers(pose: Pose, index: int) -> FloatArray:
+        moving = rates(pose, index)
+        springs = corners[index].springs
         return np.array([-float(linkage.measure(pose, SpringLength(k))[1] @ moving) for k in springs])
 
     found = []
-    for place, corner in enumerate(corners):
+    for index, corner in enumerate(corners):
         offset = np.zeros(len(corners))
-        offset[place] = _PROBE
+        offset[index] = _PROBE
         pose = design_pose(model)
         up, down = (linkage.close(pose, still, heights, design + sign * offset) for sign in (1.0, -1.0))
-        middle = levers(pose, place)
-        slope = (levers(up, place) - levers(down, place)) / (2.0 * _PROBE)
+        middle = levers(pose, index)
+        slope = (levers(up, index) - levers(down, index)) / (2.0 * _PROBE)
         springs = [model.springs[index] for index in corner.springs]
         lengths = [linkage.measure(pose, SpringLength(index))[0] for index in corner.springs]
         elastic = [spring.elastic(length) for spring, length in zip(springs, lengths, strict=True)]
         forces, stiffness = np.array(elastic).reshape(-1, 2).T
-        moving = rates(pose, place)
+        moving = rates(pose, index)
         wheel = model.wheels[corner.wheel]
         contact = np.array([wheel.centre[0], wheel.centre[1], 0.0])
         sideways = linkage.rate_row(pose, wheel.carrier, contact, np.array([0.0, 1.0, 0.0])) @ moving
         found.append(
             CornerRates(
                 wheel=corner.wheel,
-                place=(float(wheel.centre[0]), float(wheel.centre[1])),
+                position=(float(wheel.centre[0]), float(wheel.centre[1])),
                 rate=float(stiffness @ middle**2 + forces @ slope),
                 bar_rate=_bar_rate(model, axle, linkage, pose, moving),
                 roll_centre=float(wheel.centre[1] * sideways),

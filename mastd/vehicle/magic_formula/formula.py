@@ -178,10 +178,10 @@ def normal_load(c: FloatArray, depth: float, rate: float) -> float:
     The damping comes in over the first millimetre, so that a wheel lands without a jump; below the depth at
     which the rim is reached a second spring acts.
     """
-    share = at_most(at_least(depth * (1.0 / DAMPING_DEPTH), 0.0), 1.0)
+    fraction = at_most(at_least(depth * (1.0 / DAMPING_DEPTH), 0.0), 1.0)
     bottomed = at_least(depth - c[VERTICAL.RIM_DEPTH], 0.0)
     load = depth * (c[VERTICAL.QFZ1] + depth * c[VERTICAL.QFZ2]) + bottomed * c[VERTICAL.BOTTOM_STIFF]
-    load = load + share * c[VERTICAL.VERTICAL_DAMPING] * rate
+    load = load + fraction * c[VERTICAL.VERTICAL_DAMPING] * rate
     # Only what is certainly not above zero becomes zero: what is no number must come through.
     found: float = load * 0.0 if depth.real <= 0.0 or load.real <= 0.0 else load
     return found

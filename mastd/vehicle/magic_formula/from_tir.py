@@ -58,7 +58,7 @@ def pack(properties: TyreProperties) -> FloatArray:
     _rolling(c, properties, pressure)
     _vertical(c, properties, pressure)
     _relaxation(c, properties, pressure)
-    c[GENERAL.FZMIN_RATIO], c[GENERAL.FZMAX_RATIO] = _share_range(c, properties)
+    c[GENERAL.FZMIN_RATIO], c[GENERAL.FZMAX_RATIO] = _load_range(c, properties)
     return c
 
 
@@ -91,13 +91,13 @@ def _longitudinal(c: FloatArray, properties: TyreProperties, dpi: float) -> None
     stiffness = (1.0 + get("PPX1") * dpi + get("PPX2") * dpi**2) * get("LKX", 1.0)
     c[FX.PDX1], c[FX.PDX2] = get("PDX1") * friction, get("PDX2") * friction
     c[FX.PDX3] = get("PDX3") * get("LGAX", 1.0) ** 2
-    for place in range(3):
-        c[FX.PEX1 + place] = get(f"PEX{place + 1}") * get("LEX", 1.0)
+    for index in range(3):
+        c[FX.PEX1 + index] = get(f"PEX{index + 1}") * get("LEX", 1.0)
     c[FX.PEX4] = get("PEX4")
     c[FX.PKX1], c[FX.PKX2], c[FX.PKX3] = get("PKX1") * stiffness, get("PKX2") * stiffness, get("PKX3")
-    for place in range(2):
-        c[FX.PHX1 + place] = get(f"PHX{place + 1}") * get("LHX", 1.0)
-        c[FX.PVX1 + place] = get(f"PVX{place + 1}") * get("LVX", 1.0)
+    for index in range(2):
+        c[FX.PHX1 + index] = get(f"PHX{index + 1}") * get("LHX", 1.0)
+        c[FX.PVX1 + index] = get(f"PVX{index + 1}") * get("LVX", 1.0)
 
 
 def _lateral(c: FloatArray, properties: TyreProperties, newest: bool, dpi: float) -> None:
@@ -117,11 +117,11 @@ def _lateral(c: FloatArray, properties: TyreProperties, newest: bool, dpi: float
     c[FY.PKY3] = get("PKY3") * camber
     c[FY.PKY4] = get("PKY4") if newest else 2.0
     c[FY.PKY5] = get("PKY5") * (1.0 + get("PPY2") * dpi) if newest else 0.0
-    for place in range(2):
-        c[FY.PHY1 + place] = get(f"PHY{place + 1}") * get("LHY", 1.0)
-        c[FY.PVY1 + place] = get(f"PVY{place + 1}") * get("LVY", 1.0)
-        c[FY.PVY3 + place] = get(f"PVY{place + 3}") * thrust
-        c[FY.PKY6 + place] = get(f"PKY{place + 6}") * (1.0 + get("PPY5") * dpi) * thrust if newest else 0.0
+    for index in range(2):
+        c[FY.PHY1 + index] = get(f"PHY{index + 1}") * get("LHY", 1.0)
+        c[FY.PVY1 + index] = get(f"PVY{index + 1}") * get("LVY", 1.0)
+        c[FY.PVY3 + index] = get(f"PVY{index + 3}") * thrust
+        c[FY.PKY6 + index] = get(f"PKY{index + 6}") * (1.0 + get("PPY5") * dpi) * thrust if newest else 0.0
     c[FY.PHY3] = 0.0 if newest else get("PHY3") * thrust
 
 
@@ -131,9 +131,9 @@ def _aligning(c: FloatArray, properties: TyreProperties, newest: bool, dpi: floa
     camber = 1.0 if newest else get("LGAZ", 1.0)
     twist = get("LKZC", 1.0) if newest else camber
     stiffness = get("LKY", 1.0)
-    for place in range(3):
-        c[MZ.QBZ1 + place] = get(f"QBZ{place + 1}") * stiffness
-        c[MZ.QEZ1 + place] = get(f"QEZ{place + 1}")
+    for index in range(3):
+        c[MZ.QBZ1 + index] = get(f"QBZ{index + 1}") * stiffness
+        c[MZ.QEZ1 + index] = get(f"QEZ{index + 1}")
     c[MZ.QBZ4], c[MZ.QBZ5], c[MZ.QBZ6] = (
         get("QBZ4") * camber,
         get("QBZ5") * abs(camber),
@@ -173,9 +173,9 @@ def _combined(c: FloatArray, properties: TyreProperties) -> None:
         get("RHY1"),
         get("RHY2"),
     )
-    for place in range(3):
-        c[COMBINED.RVY1 + place] = get(f"RVY{place + 1}") * get("LVYKA", 1.0)
-        c[COMBINED.RVY4 + place] = get(f"RVY{place + 4}")
+    for index in range(3):
+        c[COMBINED.RVY1 + index] = get(f"RVY{index + 1}") * get("LVYKA", 1.0)
+        c[COMBINED.RVY4 + index] = get(f"RVY{index + 4}")
 
 
 def _overturning(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
@@ -195,8 +195,8 @@ def _rolling(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
     """(4.E70), with the unscaled nominal load; the older formats' rule where QSY1 and QSY2 are zero."""
     get = properties.get
     c[MY.INVERSE_LONGVL] = 1.0 / get("LONGVL", SPEED)
-    for place in range(6):
-        c[MY.QSY1 + place] = get(f"QSY{place + 1}")
+    for index in range(6):
+        c[MY.QSY1 + index] = get(f"QSY{index + 1}")
     c[MY.QSY2] /= c[GENERAL.FNOMIN]
     c[MY.QSY6] /= c[GENERAL.FNOMIN]
     c[MY.QSY7] = get("QSY7")
@@ -262,33 +262,33 @@ def _relaxation(c: FloatArray, properties: TyreProperties, dpi: float) -> None:
         c[RELAXATION.PTY1], c[RELAXATION.PTY2] = get("PTY1") * scale, 1.0 / get("PTY2")
 
 
-def _share_range(c: FloatArray, properties: TyreProperties) -> tuple[float, float]:
+def _load_range(c: FloatArray, properties: TyreProperties) -> tuple[float, float]:
     """Return the shares of the nominal load between which the coefficients follow the load.
 
     Polynomials in df_z mean nothing beyond the loads they were fitted to: friction or stiffness would become
     negative. Outside the range friction and slip stiffness grow with the load itself.
     """
     highest = properties.get("FZMAX", MAX_LOAD_RATIO / c[GENERAL.INVERSE_FZ0]) * c[GENERAL.INVERSE_FZ0]
-    shares = np.linspace(0.0, max(highest, 1.0), 401)
-    d = shares - 1.0
+    ratios = np.linspace(0.0, max(highest, 1.0), 401)
+    d = ratios - 1.0
     measures = (
         1.0 + c[FX.PDX2] / c[FX.PDX1] * d,
         1.0 + c[FY.PDY2] / c[FY.PDY1] * d,
         (1.0 + c[FX.PKX2] / c[FX.PKX1] * d) * np.exp(c[FX.PKX3] * d),
-        _cornering(c, shares) / _cornering(c, np.ones(1)),
+        _cornering(c, ratios) / _cornering(c, np.ones(1)),
     )
     fits = np.all([measure >= MIN_REMAINDER for measure in measures], axis=0)
-    place = int(np.argmin(np.abs(d)))
-    low = high = place
+    nominal = int(np.argmin(np.abs(d)))
+    low = high = nominal
     while low > 0 and fits[low - 1]:
         low -= 1
-    while high < len(shares) - 1 and fits[high + 1]:
+    while high < len(ratios) - 1 and fits[high + 1]:
         high += 1
-    return float(min(shares[low], 1.0)), float(max(shares[high], 1.0))
+    return float(min(ratios[low], 1.0)), float(max(ratios[high], 1.0))
 
 
-def _cornering(c: FloatArray, shares: FloatArray) -> FloatArray:
+def _cornering(c: FloatArray, ratios: FloatArray) -> FloatArray:
     """Return −K_yα per load, for any scale."""
-    shares = shares + 1e-9
-    found: FloatArray = np.sin(c[FY.PKY4] * np.arctan(shares / c[FY.PKY2])) / shares
+    ratios = ratios + 1e-9
+    found: FloatArray = np.sin(c[FY.PKY4] * np.arctan(ratios / c[FY.PKY2])) / ratios
     return found

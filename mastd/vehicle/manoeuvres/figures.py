@@ -167,8 +167,8 @@ def ride_formulas(car: Car, rates: tuple[CornerRates, ...]) -> RideFormulas:
     )
     tyres = np.array([model.wheels[corner.wheel].tyre.stiffness for corner in rates])
     wheels = np.array([corner.rate for corner in rates])
-    along = np.array([corner.place[0] for corner in rates]) - centre[0]
-    across = np.array([corner.place[1] for corner in rates])
+    along = np.array([corner.position[0] for corner in rates]) - centre[0]
+    across = np.array([corner.position[1] for corner in rates])
     both = wheels * tyres / (wheels + tyres)
     stiffness = np.array([[np.sum(both), -(both @ along)], [-(both @ along), both @ along**2]])
     squares, shapes = eigh(stiffness, np.diag([mass, pitching]))

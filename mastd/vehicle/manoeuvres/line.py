@@ -31,7 +31,7 @@ _BRAKE_START: Final = 0.5
 _STAY: Final = 3.0
 """s that nothing of a braked car moves before the manoeuvre ends."""
 _LOCKED: Final = 0.1
-"""Share of the car's speed under which the rim of a wheel counts as locked."""
+"""Fraction of the car's speed under which the rim of a wheel counts as locked."""
 _MARKS: Final = (30.0, 50.0, 80.0, 100.0)
 """km/h of a standing start."""
 

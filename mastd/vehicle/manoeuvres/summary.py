@@ -47,7 +47,7 @@ class Unconverged:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is told about a run; SI, accelerations in chassis axes at its centre of mass."""
+    """What is reported about a run; SI, accelerations in chassis axes at its centre of mass."""
 
     peak_lateral_acceleration: float
     peak_vertical_acceleration: float

@@ -44,11 +44,11 @@ Location = tuple[str | int, ...]
 
 
 class ModelError(SettingsError):
-    """A vehicle whose joints do not close or do not let it move; ``places``: where in the settings, what."""
+    """A vehicle with joints that do not close or let it move; ``locations``: where in the settings, what."""
 
     def __init__(self, name: str, locations: Sequence[Problem]) -> None:
         super().__init__([f"{name}: {dotted(location)}: {what}" for location, what in locations])
-        self.places = list(locations)
+        self.locations = list(locations)
 
 
 @dataclass
@@ -122,7 +122,7 @@ def build(settings: VehicleSettings) -> Model:
     """Return the model of a vehicle, assembled.
 
     Raise ModelError with all tyre files that cannot be used, or else with all joints that do not close, or
-    else with all units whose equations do not leave the freedom that is due.
+    else with all units whose equations do not leave the freedom that is expected.
     """
     parts = _put_together(settings)
     model, found = assembled(parts.model(settings))
@@ -154,7 +154,7 @@ def spin_axis(toe: float, camber: float, right: bool) -> FloatArray:
 
 
 def carrier_with_wheel(carrier: Body, wheel: Wheel) -> Body:
-    """Return the carrier with the wheel in it, but for the wheel's inertia about its spin axis."""
+    """Return the carrier with the wheel in it, except for the wheel's inertia about its spin axis."""
     mass = carrier.mass + wheel.mass
     centre = (carrier.mass * carrier.centre + wheel.mass * wheel.centre) / mass
     across = wheel.transverse_inertia * (np.eye(3) - np.outer(wheel.axis, wheel.axis))

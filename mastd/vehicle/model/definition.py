@@ -5,7 +5,7 @@ design position, in the vehicle frame, in metres; in the design position all bod
 Body 0 is the chassis.
 
 A wheel is a rotor on its carrier (the knuckle): the carrier's mass, centre and inertia contain the wheel's,
-but for the inertia about the spin axis, which belongs to the spin alone. For a wheel that is symmetrical
+except for the inertia about the spin axis, which belongs to the spin alone. For a wheel that is symmetrical
 about its axis that is exact, and the angle of the spin enters no equation.
 """
 
@@ -97,7 +97,7 @@ class Seat:
     """A place on the chassis at which the ride is felt."""
 
     name: str
-    place: FloatArray
+    position: FloatArray
     """(3) from the chassis' centre of mass, chassis axes, m."""
 
 

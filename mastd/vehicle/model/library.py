@@ -34,4 +34,4 @@ def find(name_or_file: str) -> Model:
     try:
         return build(vehicle)
     except ModelError as error:
-        raise refusal(text, str(path), error.places) from error
+        raise refusal(text, str(path), error.locations) from error

@@ -26,11 +26,11 @@ _ALONG = 0
 
 
 class DriveError(SettingsError):
-    """A vehicle cannot be driven as the settings say; ``places``: where below ``oils``, and what."""
+    """A vehicle cannot be driven as the settings say; ``locations``: where below ``oils``, and what."""
 
     def __init__(self, name: str, locations: Sequence[Problem]) -> None:
         super().__init__([f"{name}: {dotted(location)}: {what}" for location, what in locations])
-        self.places = list(locations)
+        self.locations = list(locations)
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def placed(path: Path, text: str) -> Iterator[None]:
     try:
         yield
     except DriveError as error:
-        problems = [(("oils", *location), what) for location, what in error.places]
+        problems = [(("oils", *location), what) for location, what in error.locations]
         raise refusal(text, str(path), problems) from error
 
 

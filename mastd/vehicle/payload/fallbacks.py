@@ -6,8 +6,8 @@
 | ``not_finite`` | one step without numbers | as before that step, still in time | fades out, for good |
 | ``rolled_over`` | roll or pitch beyond 60° | stands still in time | fades out, for good |
 | ``spun`` | course more than 75° off its axis above 3 m/s | coasts, gently braked | fades out, and in again |
-| ``off_road`` | a wheel more than 0.5 m beside the road | goes on | goes on |
-| ``driver_lost`` | the driver says so | coasts (``driver_manual``) | goes on |
+| ``off_road`` | a wheel more than 0.5 m beside the road | continues | continues |
+| ``driver_lost`` | the driver says so | coasts (``driver_manual``) | continues |
 
 Words for the technician are made when something begins, and stay until it ends.
 """

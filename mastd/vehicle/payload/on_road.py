@@ -90,7 +90,7 @@ class VehicleOnRoad:
         self._start = remember(self._blocks)
         self._report[REPORT.converged] = 1.0
         record_now(self._arrays, simulation.design_heights, self._report, self.signals)
-        feel(self.signals, self.seat.place, self.gravity, self.felt)
+        feel(self.signals, self.seat.position, self.gravity, self.felt)
         self._start_signals, self._start_felt = self.signals.copy(), self.felt.copy()
         self._torques = crew.car.torques
         self._steered, self._reach = _first_rack(crew.car)
@@ -181,7 +181,7 @@ class VehicleOnRoad:
             self._table,
             self.layout.wheels,
             self.layout.drives,
-            self.seat.place,
+            self.seat.position,
             self.gravity,
             self.signals,
             self.felt,

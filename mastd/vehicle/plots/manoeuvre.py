@@ -96,17 +96,17 @@ def write_kinematics(axles: Sequence[AxleKinematics], title: str, path: Path) ->
     figure.suptitle(title, fontsize=9)
     rows = 3 + max((len(axle.steer) for axle in axles), default=0)
     grid = figure.add_gridspec(rows, len(axles), top=0.9, bottom=0.06, hspace=0.5, wspace=0.24)
-    for place, axle in enumerate(axles):
+    for index, axle in enumerate(axles):
         sweep = axle.travel
         travel = 1e3 * sweep.travel
-        panels = [figure.add_subplot(grid[row, place]) for row in range(3)]
+        panels = [figure.add_subplot(grid[row, index]) for row in range(3)]
         panels[0].set_title(axle.axle, fontsize=8, loc="left", pad=3)
         _curves(panels[0], "camber, deg", travel, np.degrees(sweep.camber), sweep)
         _curves(panels[1], "toe-in, deg", travel, np.degrees(sweep.toe), sweep)
         _panel(panels[2], "track change, mm", "wheel travel, mm")
         panels[2].plot(travel.mean(axis=1), 1e3 * sweep.track_change, linewidth=0.9)
         for row, turned in enumerate(axle.steer, start=3):
-            panel = figure.add_subplot(grid[row, place])
+            panel = figure.add_subplot(grid[row, index])
             racks = np.repeat(1e3 * turned.rack[:, None], len(turned.corners), axis=1)
             _curves(panel, "steer, deg", racks, np.degrees(turned.steer), turned)
             panel.set_xlabel(f"{turned.drive}, mm", fontsize=7, labelpad=1)
@@ -116,8 +116,8 @@ def write_kinematics(axles: Sequence[AxleKinematics], title: str, path: Path) ->
 def _curves(panel: Axes, label: str, across: FloatArray, values: FloatArray, sweep: Sweep) -> None:
     """Draw a curve for each corner of a sweep; ``across`` and ``values`` (n, corners)."""
     _panel(panel, label, "wheel travel, mm")
-    for place, corner in enumerate(sweep.corners):
-        panel.plot(across[:, place], values[:, place], _STYLES[place % 2], linewidth=0.9, label=corner)
+    for index, corner in enumerate(sweep.corners):
+        panel.plot(across[:, index], values[:, index], _STYLES[index % 2], linewidth=0.9, label=corner)
     _legend(panel, len(sweep.corners))
 
 
@@ -139,8 +139,8 @@ def _lines(
 ) -> None:
     """Draw a curve over time for each column of ``values``, the line styles in turn."""
     _panel(panel, label)
-    for place, (name, column) in enumerate(zip(names, values.T, strict=True)):
-        panel.plot(time, column, styles[place % len(styles)], linewidth=0.9, label=name)
+    for index, (name, column) in enumerate(zip(names, values.T, strict=True)):
+        panel.plot(time, column, styles[index % len(styles)], linewidth=0.9, label=name)
     _legend(panel, len(names))
 
 

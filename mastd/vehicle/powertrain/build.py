@@ -142,7 +142,7 @@ def _differential(
         second=second,
         ratio=part.ratio,
         efficiency=part.efficiency,
-        share=0.5 if part.shares is None else part.shares[0],
+        torque_split=0.5 if part.shares is None else part.shares[0],
         preload=preload,
         torque_share=torque_share,
         hub_ratio=part.hub_ratio,

@@ -25,24 +25,24 @@ def clipped(value: float, low: float, high: float) -> float:
 
 
 @fused_kernel
-def place(table: FloatArray, first: int, count: int, x: float) -> tuple[int, float, float]:
+def bracket(table: FloatArray, first: int, count: int, x: float) -> tuple[int, float, float]:
     """Return interval, share within it and slope of the share, for rising points; held beyond both ends."""
     k = 0
     while k < count - 2 and x >= table[first + k + 1]:
         k += 1
     width = table[first + k + 1] - table[first + k]
-    share = (x - table[first + k]) / width
-    if share < 0.0:
+    fraction = (x - table[first + k]) / width
+    if fraction < 0.0:
         return k, 0.0, 0.0
-    if share > 1.0:
+    if fraction > 1.0:
         return k, 1.0, 0.0
-    return k, share, 1.0 / width
+    return k, fraction, 1.0 / width
 
 
 @fused_kernel
-def between(table: FloatArray, entry: int, share: float) -> float:
+def between(table: FloatArray, entry: int, fraction: float) -> float:
     """Return the value a share of the way from an entry to the next."""
-    value: float = table[entry] + share * (table[entry + 1] - table[entry])
+    value: float = table[entry] + fraction * (table[entry + 1] - table[entry])
     return value
 
 
@@ -56,10 +56,10 @@ def engine_torque(c: FloatArray, throttle: float, speed: float) -> tuple[float, 
     size = abs(speed)
     if size < c[CONSTANT.stall_speed] or (speed < 0.0 and c[CONSTANT.stall_speed] > 0.0):
         throttle = 0.0
-    s, share, slope = place(c, int(c[CONSTANT.speeds]), int(c[CONSTANT.speed_count]), size)
-    t, part, _ = place(c, int(c[CONSTANT.throttles]), int(c[CONSTANT.throttle_count]), throttle)
+    s, fraction, slope = bracket(c, int(c[CONSTANT.speeds]), int(c[CONSTANT.speed_count]), size)
+    t, part, _ = bracket(c, int(c[CONSTANT.throttles]), int(c[CONSTANT.throttle_count]), throttle)
     row = int(c[CONSTANT.torques]) + t * int(c[CONSTANT.speed_count]) + s
-    low, high = between(c, row, share), between(c, row + int(c[CONSTANT.speed_count]), share)
+    low, high = between(c, row, fraction), between(c, row + int(c[CONSTANT.speed_count]), fraction)
     torque = low + part * (high - low)
     low, high = (
         c[row + 1] - c[row],
@@ -108,9 +108,9 @@ def pump_and_turbine(
     """
     first, count = int(c[CONSTANT.converter]), int(c[CONSTANT.converter_count])
     if pump >= turbine and pump > 0.0:
-        k, share, slope = place(c, first, count, turbine / pump)
-        factor = between(c, first + count + k, share)
-        ratio = between(c, first + 2 * count + k, share)
+        k, fraction, slope = bracket(c, first, count, turbine / pump)
+        factor = between(c, first + count + k, fraction)
+        ratio = between(c, first + 2 * count + k, fraction)
         d_factor = slope * (c[first + count + k + 1] - c[first + count + k])
         d_ratio = slope * (c[first + 2 * count + k + 1] - c[first + 2 * count + k])
         product = d_factor * ratio + factor * d_ratio
@@ -124,8 +124,8 @@ def pump_and_turbine(
             product * pump,
         )
     if turbine > pump and turbine > 0.0:
-        k, share, slope = place(c, first, count, pump / turbine)
-        factor = between(c, first + count + k, share)
+        k, fraction, slope = bracket(c, first, count, pump / turbine)
+        factor = between(c, first + count + k, fraction)
         d_factor = slope * (c[first + count + k + 1] - c[first + count + k])
         torque = -factor * turbine * turbine
         by_pump = -d_factor * turbine

@@ -153,7 +153,7 @@ class NodeRow(NamedTuple):
         Entry("1", "what its first output drives: a wheel's number, or -1 - the number of a differential"),
     ]
     second: int
-    share: Annotated[int, Entry("1", "of the first output in the torque")]
+    torque_split: Annotated[int, Entry("1", "of the first output in the torque")]
     ratio: Annotated[int, Entry("1", "input speed over the speed of the differential's cage")]
     loss: Annotated[int, Entry("1", "1 - efficiency")]
     preload: int

@@ -50,7 +50,7 @@ __all__ = [
 
 
 LIMIT_BAND: Final = 0.02
-"""Share of the limit speed over which the limiter takes the throttle back to nothing."""
+"""Fraction of the limit speed over which the limiter takes the throttle back to nothing."""
 
 
 class HasSpin(Protocol):
@@ -167,7 +167,7 @@ class Differential:
     ratio: float = 1.0
     """In front of the differential."""
     efficiency: float = 1.0
-    share: float = 0.5
+    torque_split: float = 0.5
     """Of the first output in the torque."""
     preload: float = 0.0
     torque_share: float = 0.0
@@ -204,8 +204,8 @@ def pack(powertrain: Powertrain, wheels: Sequence[HasSpin]) -> tuple[FloatArray,
     _pack_gearbox(numbers, powertrain.gearbox)
     numbers[CONSTANT.stiffness], numbers[CONSTANT.damping] = powertrain.stiffness, powertrain.damping
     numbers[CONSTANT.node_count] = len(nodes)
-    places = {id(node): -1.0 - k for k, node in enumerate(nodes)}
-    _append(numbers, CONSTANT.nodes, [x for node in nodes for x in _node_numbers(node, places, inertias)])
+    indices = {id(node): -1.0 - k for k, node in enumerate(nodes)}
+    _append(numbers, CONSTANT.nodes, [x for node in nodes for x in _node_numbers(node, indices, inertias)])
     constants = np.array(numbers)
     _prepare_idle(constants, powertrain.engine)
     state = np.zeros(DIFFERENTIALS + DIFFERENTIAL_SIZE * len(nodes))
@@ -237,8 +237,8 @@ def start(powertrain: Powertrain, wheels: Sequence[HasSpin], spins: FloatArray, 
 def reflected_inertia(driveline: Differential, wheel_inertias: Sequence[float]) -> float:
     """Return the inertia (kg m2) of all driven wheels (kg m2 each) at the driveline's input."""
     first, second = _output_inertias(driveline, wheel_inertias)
-    share = driveline.share
-    return 1.0 / (share**2 / first + (1.0 - share) ** 2 / second) / driveline.ratio**2
+    torque_split = driveline.torque_split
+    return 1.0 / (torque_split**2 / first + (1.0 - torque_split) ** 2 / second) / driveline.ratio**2
 
 
 def problems(powertrain: Powertrain, wheel_inertias: Sequence[float], step: float) -> list[str]:
@@ -286,7 +286,7 @@ def _mean_speed(node: Differential, spins: FloatArray) -> float:
         _mean_speed(output, spins) if isinstance(output, Differential) else node.hub_ratio * spins[output]
         for output in (node.first, node.second)
     )
-    return float(node.ratio * (node.share * first + (1.0 - node.share) * second))
+    return float(node.ratio * (node.torque_split * first + (1.0 - node.torque_split) * second))
 
 
 def _append(numbers: list[float], entry: int, values: Sequence[float] | FloatArray) -> None:
@@ -362,16 +362,20 @@ def _pack_gearbox(numbers: list[float], gearbox: Gearbox) -> None:
 
 
 def _node_numbers(
-    node: Differential, places: dict[int, float], wheel_inertias: Sequence[float]
+    node: Differential, node_indices: dict[int, float], wheel_inertias: Sequence[float]
 ) -> list[float]:
     """Return a differential's block."""
     block = [0.0] * NODE_SIZE
     block[NODE.first], block[NODE.second] = (
-        places[id(output)] if isinstance(output, Differential) else float(output)
+        node_indices[id(output)] if isinstance(output, Differential) else float(output)
         for output in (node.first, node.second)
     )
     first, second = _output_inertias(node, wheel_inertias)
-    block[NODE.share], block[NODE.ratio], block[NODE.loss] = node.share, node.ratio, 1.0 - node.efficiency
+    block[NODE.torque_split], block[NODE.ratio], block[NODE.loss] = (
+        node.torque_split,
+        node.ratio,
+        1.0 - node.efficiency,
+    )
     block[NODE.preload], block[NODE.bias] = node.preload, node.torque_share
     block[NODE.hub] = node.hub_ratio
     block[NODE.inertia] = 1.0 / (1.0 / first + 1.0 / second)

@@ -21,11 +21,11 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.vehicle.powertrain.engine import (
     between,
+    bracket,
     clipped,
     clutch_capacity,
     engine_torque,
     governed_throttle,
-    place,
     pump_and_turbine,
 )
 from mastd.vehicle.powertrain.fields import (
@@ -60,7 +60,7 @@ def drive_wheels(
     choose_gear(constants, state, driver, step)
     advance_speeds(constants, state, driver, step, wheel_speed)
     state[STATE.wheel_speed] = wheel_speed
-    share_torque(constants, state, spins, step, torques)
+    split_torque(constants, state, spins, step, torques)
 
 
 @fused_kernel
@@ -82,7 +82,7 @@ def gather_speeds(c: FloatArray, state: FloatArray, spins: FloatArray) -> float:
         node = first + k * NODE_SIZE
         a = output_speed(state, spins, c[node + NODE.first], c[node + NODE.hub])
         b = output_speed(state, spins, c[node + NODE.second], c[node + NODE.hub])
-        speed = c[node + NODE.ratio] * (b + c[node + NODE.share] * (a - b))
+        speed = c[node + NODE.ratio] * (b + c[node + NODE.torque_split] * (a - b))
         state[DIFFERENTIALS + k * DIFFERENTIAL_SIZE + DIFFERENTIAL.speed] = speed
     return speed
 
@@ -94,7 +94,7 @@ def with_loss(torque: float, loss: float, speed: float) -> float:
 
 
 @fused_kernel
-def share_torque(
+def split_torque(
     c: FloatArray, state: FloatArray, spins: FloatArray, step: float, torques: FloatArray
 ) -> None:
     """Hand the shaft's torque down the differentials to the wheels."""
@@ -121,9 +121,9 @@ def share_torque(
                 state[own + DIFFERENTIAL.lock] + c[node + NODE.inertia] * (b - a) / step, -most, most
             )
         state[own + DIFFERENTIAL.lock] = lock
-        share = c[node + NODE.share] * torque
-        hand_on(state, torques, c[node + NODE.first], hub, share + lock)
-        hand_on(state, torques, c[node + NODE.second], hub, torque - share - lock)
+        torque_split = c[node + NODE.torque_split] * torque
+        hand_on(state, torques, c[node + NODE.first], hub, torque_split + lock)
+        hand_on(state, torques, c[node + NODE.second], hub, torque - torque_split - lock)
 
 
 @fused_kernel
@@ -171,8 +171,8 @@ def choose_gear(c: FloatArray, state: FloatArray, driver: FloatArray, step: floa
 def wanted_gear(c: FloatArray, state: FloatArray, driver: FloatArray) -> float:
     """Return the forward gear that the map of changes asks for."""
     first, count = int(c[CONSTANT.changes]), int(c[CONSTANT.change_count])
-    k, share, _ = place(c, first, count, driver[DRIVER.throttle])
-    up, down = between(c, first + count + k, share), between(c, first + 2 * count + k, share)
+    k, fraction, _ = bracket(c, first, count, driver[DRIVER.throttle])
+    up, down = between(c, first + count + k, fraction), between(c, first + 2 * count + k, fraction)
     ratios, gear, top = int(c[CONSTANT.gears]), int(state[STATE.gear]), int(c[CONSTANT.forward])
     speed = state[STATE.output_speed]
     if gear <= 0:

@@ -45,7 +45,7 @@ SHIPPED_DAMPING: Final = 0.2
 MAX_FAST_DAMPING: Final = 0.95
 """Largest spectral radius for the fast accuracy, whose joint forces have no damping but the formula's."""
 TREE_CLOSING: Final = 0.1
-"""Share of the tolerance of joints to which a tree closes them: it does so by itself, at little cost."""
+"""Fraction of the tolerance of joints to which a tree closes them: it does so by itself, at little cost."""
 LEVEL_HEIGHT: Final = 1e-3
 """m that the table may be off z = 0 where a car is put on it."""
 LEVEL_SLOPE: Final = 1e-3

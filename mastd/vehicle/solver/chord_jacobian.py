@@ -174,8 +174,8 @@ def choose_chord(car: Arrays, chord: ChordJacobian, speed: float) -> int:
         return 0
     heaviest = broadcast(1.0)
     for wheel in range(car.wheels.shape[0]):
-        share = load(car.wheels, wheel, WHEEL.load) / load(car.wheels, wheel, WHEEL.rest_load)
-        heaviest = select(share - heaviest, share, heaviest)
+        load_ratio = load(car.wheels, wheel, WHEEL.load) / load(car.wheels, wheel, WHEEL.rest_load)
+        heaviest = select(load_ratio - heaviest, load_ratio, heaviest)
     effective = abs(speed) / hmax(heaviest)
     found = 0
     for k in range(1, chord.speeds.shape[0]):
@@ -204,8 +204,8 @@ def substitute_chord(car: Arrays, chord: ChordJacobian, at: int, whole: bool) ->
             for lane in range(LANES):
                 target = car.target[u + k, lane]
                 if target >= 0:
-                    share = car.weights[group, lane] * car.increments[u + k, lane]
-                    car.unknowns[target, car.target_lane[u + k, lane]] -= share
+                    product = car.weights[group, lane] * car.increments[u + k, lane]
+                    car.unknowns[target, car.target_lane[u + k, lane]] -= product
     _multiply_core(car.chassis_unknowns, chord.core, at)
     for group in range(groups):
         line = car.groups[group]

@@ -133,11 +133,11 @@ def substitute_full(car: Arrays, full: FullJacobian) -> None:
         for i in range(n, size):
             for lane in range(LANES):
                 target = car.target[u + i, lane]
-                share = car.weights[group, lane] * car.increments[u + i, lane]
+                product = car.weights[group, lane] * car.increments[u + i, lane]
                 if target >= 0:
-                    car.unknowns[target, car.target_lane[u + i, lane]] += share
+                    car.unknowns[target, car.target_lane[u + i, lane]] += product
                 elif target != NO_TARGET:
-                    car.chassis_unknowns[-1 - target] += share
+                    car.chassis_unknowns[-1 - target] += product
     for k in range(6):
         car.chassis_unknowns[k] *= 1.0 - car.held[k]
     lu_solve(full.core, 6, car.chassis_unknowns)

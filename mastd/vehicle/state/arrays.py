@@ -307,15 +307,15 @@ class _Builder:
         ]
         row = 0
         for k, index in enumerate(part.primitives):
-            primitive, place = model.primitives[index], (int(line[GROUP.first_primitive]) + k, lane)
+            primitive, item_lane = model.primitives[index], (int(line[GROUP.first_primitive]) + k, lane)
             arms = self._arms(primitive)
-            fill_primitive(arrays.joints, place, primitive, local_bodies[2 * k : 2 * k + 2], row, arms)
+            fill_primitive(arrays.joints, item_lane, primitive, local_bodies[2 * k : 2 * k + 2], row, arms)
             row += primitive.kind.rows
         for k, index in enumerate(part.springs):
-            spring, place = model.springs[index], (int(line[GROUP.first_spring]) + k, lane)
+            spring, item_lane = model.springs[index], (int(line[GROUP.first_spring]) + k, lane)
             first = 2 * (len(part.primitives) + k)
             ends = local_bodies[first : first + 2]
-            fill_spring(arrays.elements.springs, place, spring, ends, self._arms(spring))
+            fill_spring(arrays.elements.springs, item_lane, spring, ends, self._arms(spring))
         if part.wheel >= 0:
             self._fill_wheel(arrays, int(line[GROUP.wheel]), part.wheel, lane)
         if part.bar >= 0:
@@ -390,5 +390,5 @@ def _body_constants(body: Body) -> FloatArray:
     return np.array([body.mass, j[0, 0], j[1, 1], j[2, 2], j[0, 1], j[0, 2], j[1, 2]])
 
 
-def _listed(places: dict[int, ItemLane], count: int) -> tuple[ItemLane, ...]:
-    return tuple(places[k] for k in range(count))
+def _listed(item_lanes: dict[int, ItemLane], count: int) -> tuple[ItemLane, ...]:
+    return tuple(item_lanes[k] for k in range(count))

@@ -103,16 +103,16 @@ def _end_slot(part: Part) -> int:
 
 
 def _key(model: Model, part: Part) -> Key:
-    def place(body: int) -> int:
+    def body_index(body: int) -> int:
         return part.bodies.index(body) if body in part.bodies else -1
 
     primitives = [model.primitives[k] for k in part.primitives]
     springs = [model.springs[k] for k in part.springs]
-    carrier = place(model.wheels[part.wheel].carrier) if part.wheel >= 0 else -1
+    carrier = body_index(model.wheels[part.wheel].carrier) if part.wheel >= 0 else -1
     return (
         len(part.bodies),
-        tuple((p.kind, place(p.first), place(p.second), p.drive >= 0) for p in primitives),
-        tuple((place(s.first), place(s.second)) for s in springs),
+        tuple((p.kind, body_index(p.first), body_index(p.second), p.drive >= 0) for p in primitives),
+        tuple((body_index(s.first), body_index(s.second)) for s in springs),
         carrier,
         type(model.wheels[part.wheel].tyre) if part.wheel >= 0 else None,
         part.bar >= 0,

@@ -117,8 +117,8 @@ def repeat_first_lane(car: Arrays) -> None:
 def read_state(layout: Layout) -> State:
     """Return the state in the arrays."""
     car, model = layout.arrays, layout.model
-    places = layout.body
-    values = np.array([car.bodies[item, :, lane] for item, lane in places])
+    item_lanes = layout.body
+    values = np.array([car.bodies[item, :, lane] for item, lane in item_lanes])
     wheels = [car.wheels[item, :, lane] for item, lane in layout.wheel]
     multipliers = [
         car.joints.rows[row + k, CONSTRAINT.multiplier, lane]

@@ -3,7 +3,7 @@ accepted.
 
 The lines go where the service's log goes: into the journal if a service manager has connected it, else to
 standard error. What happens over and over is told at once, then at most every ``SPACING_S`` with the number
-of those that are not shown. Accepted commands are told one by one up to ``COMMANDS_PER_S``.
+of those that are not shown. Accepted commands are reported one by one up to ``COMMANDS_PER_S``.
 
 No secret comes here: what names a key is its file's name, or its public half.
 """
@@ -30,9 +30,9 @@ COMMAND_ID = "0077d5657f354002814168e385edfbe8"
 RIG_ID = "8f1c3c2f6a2d4c0f9a5d5a3f0c7be911"
 
 _TEXTS = {
-    Cause.NO_KEY: "connection refused at {place}: it showed no key (a client without --key?)",
-    Cause.OTHER_SERVER: "connection refused at {place}: it has another daemon's server.key; hand out ours",
-    Cause.NOT_UNDERSTOOD: "connection refused at {place}: its CURVE handshake is invalid",
+    Cause.NO_KEY: "connection refused at {endpoint}: it showed no key (a client without --key?)",
+    Cause.OTHER_SERVER: "connection refused at {endpoint}: it has another daemon's server.key; hand out ours",
+    Cause.NOT_UNDERSTOOD: "connection refused at {endpoint}: its CURVE handshake is invalid",
     Cause.UNKNOWN_KEY: "connection refused from {peer}: its key {name} is unknown; see `mastd keys list`",
     Cause.REVOKED_KEY: "connection refused from {peer}: the key of {name} has been revoked",
     Cause.REVOKED_MESSAGE: "message dropped from {peer}: the key of {name} has been revoked",
@@ -52,7 +52,7 @@ class _Kind:
 
 
 class RefusalLog:
-    """Writes the lines; ``commands`` says whether accepted ones are told.
+    """Writes the lines; ``commands`` says whether accepted ones are reported.
 
     ``clock`` gives seconds and does not go back.
     """
@@ -69,7 +69,7 @@ class RefusalLog:
     def unheard(self, unheard: Unheard) -> None:
         """Tell of a connection that was refused, or of a message that was dropped."""
         cause, name = unheard.cause, unheard.name
-        text = _TEXTS[cause].format(place=unheard.place, peer=unheard.peer, name=name or "somebody")
+        text = _TEXTS[cause].format(endpoint=unheard.endpoint, peer=unheard.peer, name=name or "somebody")
         fields = {"MESSAGE_ID": CONNECTION_ID, "MASTD_CAUSE": cause.value, "MASTD_PEER": unheard.peer}
         if cause in (Cause.REVOKED_KEY, Cause.REVOKED_MESSAGE):
             fields["MASTD_OPERATOR"] = name
@@ -111,11 +111,11 @@ class RefusalLog:
         self._spaced(("rig", name, what), Line("rig", f"rig {name} ({program}) {what}", NOTICE, fields))
 
     def poll(self) -> None:
-        """Tell what has come due."""
+        """Report what has come due."""
         self._report_held_back(self._clock())
 
     def close(self) -> None:
-        """Tell what was held back, and end."""
+        """Report what was held back, and end."""
         self._report_held_back(float("inf"))
         self._sink.close()
 

@@ -73,12 +73,12 @@ _PROTOCOL_CAUSES = {
 class Unheard:
     """A connection that was refused, or a message that was dropped.
 
-    ``place`` is the socket's own address, ``peer`` where the connection comes from (empty where it is not
+    ``endpoint`` is the socket's own address, ``peer`` where the connection comes from (empty where it is not
     known), ``name`` that of the key.
     """
 
     cause: Cause
-    place: str
+    endpoint: str
     peer: str = ""
     name: str = ""
 

@@ -131,7 +131,7 @@ class KeyRing:
     def revoke(self, name: str) -> None:
         """Let ``name`` in no more; raise UsageError if there is no such key.
 
-        Its public key is kept, so that whoever comes with it is told from a stranger.
+        Its public key is kept, so that whoever comes with it is reported from a stranger.
         """
         paths = [self.directory / folder / f"{name}.key" for folder in _FOLDERS.values()]
         found = [path for path in paths if _NAME.fullmatch(name) and path.exists()]
@@ -163,7 +163,7 @@ class KeyRing:
         return sorted(found, key=lambda entry: entry.name)
 
     def identities(self) -> dict[bytes, PeerIdentity]:
-        """Return who may connect, by public key; read anew when something has changed."""
+        """Return who may connect, by public key; read again when something has changed."""
         self._check()
         return self._identities
 

@@ -5,7 +5,7 @@ answered from the cache, never carried out again; any other is out of order and 
 last ``CACHED_ANSWERS`` commands of a session. A session belongs to one peer (connection); a second hello of
 the same peer replaces its first session.
 
-There are at most ``capacity`` sessions. A new one beyond that takes the place of the one that has been
+There are at most ``capacity`` sessions. A new one beyond that replaces the one that has been
 silent longest, so that a newcomer can always stop the table; who lost its place is told to say hello when it
 speaks again. The lease is not touched by that: it belongs to an operator, not to a session.
 """

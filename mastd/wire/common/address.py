@@ -189,7 +189,7 @@ def sockets_umask(operators: str) -> int:
 
 
 def _is_served(operators: str) -> bool:
-    """Tell whether a gateway holds the lock beside its socket, whatever became of its daemon."""
+    """Return whether a gateway holds the lock beside its socket, whatever became of its daemon."""
     try:
         with open(f"{operators.removeprefix('ipc://')}.lock", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

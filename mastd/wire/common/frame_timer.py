@@ -17,7 +17,7 @@ _CLOCK_MONOTONIC: Final = time.CLOCK_MONOTONIC
 _ABSOLUTE: Final = 1
 _FLAGS: Final = os.O_NONBLOCK | os.O_CLOEXEC
 MARGIN_NS: Final = 100_000
-"""After the time at which the frame is due, if the loop keeps its own."""
+"""After the time at which the frame is expected, if the loop keeps its own."""
 AGAIN_NS: Final = 200_000
 SELDOM_NS: Final = 5_000_000
 """Between two looks for a frame that is late, at first and at most."""
@@ -46,7 +46,7 @@ class FrameTimer:
         self._missed = 0
 
     def expect_after(self, frame_ns: int) -> None:
-        """Expire when the frame after that of ``frame_ns`` is due."""
+        """Expire when the frame after that of ``frame_ns`` is expected."""
         self._missed = 0
         self._arm(frame_ns + self._period_ns + MARGIN_NS)
 

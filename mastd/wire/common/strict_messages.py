@@ -1,6 +1,6 @@
 """Strict reading of MessagePack messages: types and ranges stand beside the fields of ``msgspec`` structs.
 
-Types are exact (a boolean is no number, a whole number may stand for a float), ranges exclude NaN, unknown
+Types are exact (a boolean is no number, an integer may stand for a float), ranges exclude NaN, unknown
 keys are ignored. What does not pass raises ``MalformedError`` with one line: which entry, what was expected.
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GatewayConfig:
-    """What the gateway is told at its start.
+    """What the gateway is reported at its start.
 
     ``states`` names the loop's states by their numbers, ``faults`` holds a fault's words by its code.
     ``loader`` is the command line of the profile loader (empty: this daemon plays one profile),

@@ -79,7 +79,7 @@ class ProfileLoader:
         return ""
 
     def poll(self, now_ns: int) -> Loading | None:
-        """Return how the loading has ended, None while it goes on (or there is none)."""
+        """Return how the loading has ended, None while it continues (or there is none)."""
         if self._process is None:
             return None
         code = self._process.poll()

@@ -23,7 +23,7 @@ class Pending:
     number: int = 0
     end_ns: int = 0
     note: str = ""
-    """What its sender is told when it is accepted."""
+    """What its sender is reported when it is accepted."""
 
 
 class SlotBook:

@@ -157,7 +157,7 @@ def whole(value: float) -> int:
 
 
 def known(value: float) -> int | None:
-    """Return a whole number, None if it is not finite."""
+    """Return an integer, None if it is not finite."""
     return int(value) if math.isfinite(value) else None
 
 

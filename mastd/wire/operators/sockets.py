@@ -7,7 +7,7 @@ by its own full queue, since ROUTER takes one message of each peer in turn. Bigg
 
 The network sockets speak CURVE only, with keys of the key ring (``authentication``). A local client is
 whoever can enter the socket's directory. When a key is revoked, messages of its connection are dropped from
-then on, and the network's status and telemetry are opened anew, which ends its subscriptions.
+then on, and the network's status and telemetry are opened again, which ends its subscriptions.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class OperatorSockets:
         return Addresses(self._snapshots[peer[0]], self._telemetry.get(peer[0], ""))
 
     def send(self, peer: Peer, data: bytes) -> None:
-        """Send to a peer; what its queue has no room for, and what is for nobody, is lost."""
+        """Send to a peer; what its queue has no space for, and what is for nobody, is lost."""
         try:
             self._routers[peer[0]].send_multipart((peer[1], data), zmq.NOBLOCK)
         except zmq.ZMQError:
@@ -177,7 +177,7 @@ class OperatorSockets:
         return any(count > 0 for count in self._subscriptions.values())
 
     def send_telemetry(self, data: bytes) -> None:
-        """Send telemetry to whoever reads; who has no room loses it."""
+        """Send telemetry to whoever reads; who has no space loses it."""
         for teller in self._tellers.values():
             with contextlib.suppress(zmq.ZMQError):
                 teller.send(data, zmq.NOBLOCK)

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FaultTexts:
-    """What people are told of one fault: the row of the fault table in words."""
+    """What people are reported of one fault: the row of the fault table in words."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class PreviousRun:
     last_ending: str = ""
     """How the daemon before this one ended, empty if well."""
     reloads: int = 0
-    """How often this daemon has taken its settings anew, with or without success."""
+    """How often this daemon has taken its settings again, with or without success."""
     kept_old: str = ""
     """Why the newest settings could not be taken and the old ones are in force, empty if they are."""
 

@@ -244,7 +244,7 @@ def decode_command(data: bytes, layout: Layout) -> CommandParts:
 
 
 def is_finite(block: bytes | memoryview) -> bool:
-    """Tell whether all values of a block, and their sum, are finite; a plant applies no other command."""
+    """Return whether all values of a block, and their sum, are finite; a plant applies no other command."""
     return math.isfinite(sum(memoryview(block).cast("B").cast("d")))
 
 

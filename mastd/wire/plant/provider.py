@@ -25,7 +25,7 @@ class RigidPayload:
 
 
 def rigid_payload(profile: ProfileSettings) -> RigidPayload | None:
-    """Return the payload of ``profile`` as a plant is told of it, None for none."""
+    """Return the payload of ``profile`` as a plant is reported of it, None for none."""
     payload = profile.payload
     if payload.kind != "rigid":
         return None

@@ -94,7 +94,7 @@ class PlantLink(Protocol):
     def renew(self) -> None:
         """Ask the plant for a new session, without waiting; it may have been restarted meanwhile.
 
-        Only while nothing is asked of the plant. ``hello`` changes when it welcomes this daemon anew, and
+        Only while nothing is asked of the plant. ``hello`` changes when it welcomes this daemon again, and
         ``refusal`` says why if it does not.
         """
 

@@ -35,7 +35,7 @@ PATIENCE_S = 5.0
 MAX_TAKEN = 256
 """Messages that are taken at once."""
 SLICE_S = 0.05
-"""s between two looks at what is due."""
+"""s between two looks at what is expected."""
 _MARK = 64
 Result = TypeVar("Result")
 
@@ -52,7 +52,7 @@ class ConnectedRig(JoinedRig):
         self._socket = open_rig_socket(self._context, address, keys)
 
     def close(self) -> None:
-        """End the connection without a word; the daemon finds the rig lost."""
+        """End the connection without notice; the daemon finds the rig lost."""
         self._context.destroy(linger=200)
 
     def _joining(self, patience: float) -> Generator[int, None, None]:

@@ -121,7 +121,7 @@ class ClientSession:
         )
 
     def poll(self, now_ns: int) -> None:
-        """Put what is due now into the outbox: a hello until there is a welcome, and after silence; a
+        """Put what is expected now into the outbox: a hello until there is a welcome, and after silence; a
         heartbeat; a stop that was not confirmed.
 
         Raises RigRefusedError with every reason when the daemon gives no place and will not, UsageError when
@@ -232,7 +232,7 @@ class ClientSession:
                 self._unconfirmed[kind] = now_ns
 
     def heartbeat(self, now_ns: int) -> bytes | None:
-        """Return the sign of life that is due now, None if none is."""
+        """Return the sign of life that is expected now, None if none is."""
         welcome = self.welcome
         if welcome is None or now_ns - self._heartbeat_ns < welcome.beat_s * 1e9:
             return None
@@ -330,5 +330,5 @@ def joined(welcome: RigWelcome | None) -> RigWelcome:
 
 
 def _may_change(reasons: Sequence[str]) -> bool:
-    """Return whether a refusal may end by itself: a place that its last holder has left without a word."""
+    """Return whether a refusal may end by itself: a place that its last holder has left without notice."""
     return all(reason.startswith("the place of ") for reason in reasons)

@@ -27,7 +27,7 @@ class RigConfig:
 
 @dataclass(frozen=True)
 class RigGatewayConfig:
-    """What the rigs' gateway is told at its start.
+    """What the rigs' gateway is reported at its start.
 
     ``columns``: name and unit of the frame's channels in their order; ``spare``: numbers after them that
     belong to a simulated vehicle; ``actuators``: of the table, for the layout of the status block.

@@ -4,7 +4,7 @@
 brings about; replies collect in ``replies``, stops go into the loop's block at once.
 
 - A place belongs to one session. Who says hello while another one is heard is refused with its name; a place
-  of which nothing has been heard for ``LOST_NS`` is free. The session goes on where a hello resumes it.
+  of which nothing has been heard for ``LOST_NS`` is free. The session continues where a hello resumes it.
 - Values: the newest win. They are in the loop's block after the poll in which they came; what newer ones
   overtake in the same poll is counted.
 - Whatever is not taken is answered with an error and counted, and has changed nothing.
@@ -48,7 +48,7 @@ _UNKNOWN = "unknown or expired session; send hello"
 
 
 class RigLog(Protocol):
-    """Who is told of what rigs do that people should know."""
+    """Who is reported of what rigs do that people should know."""
 
     def rig(self, name: str, program: str, what: str) -> None:
         """A rig has joined, left, been lost or refused, or has asked for a stop."""

@@ -68,7 +68,7 @@ class RigSession:
         return self.lost(now_ns) and not (due and now_ns - self.heard_ns <= DUE_NS)
 
     def open(self, number: int, peer: Peer, program: str, *, lockstep: bool, now_ns: int) -> None:
-        """Give the session to a rig; one that goes on keeps its count of messages."""
+        """Give the session to a rig; one that continues keeps its count of messages."""
         if number != self.number:
             self.joinings += 1
             self.sequence, self.sent, self.answered, self.shown = -1, 0, -1, -1

@@ -36,7 +36,7 @@ _Socket = zmq.Socket[bytes]
 class RigSockets:
     """All sockets of the rigs' gateway; raises UsageError where one cannot be opened.
 
-    ``report`` is told of everybody who is not let in.
+    ``report`` is reported of everybody who is not let in.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class RigSockets:
                 yield (NETWORK, parts[0].bytes), [part.bytes for part in parts[1:]], owner, identity.role
 
     def send(self, peer: Peer, data: bytes) -> None:
-        """Send to a peer; what its queue has no room for, and what is for nobody, is lost."""
+        """Send to a peer; what its queue has no space for, and what is for nobody, is lost."""
         try:
             self._routers[peer[0]].send_multipart((peer[1], data), zmq.NOBLOCK)
         except zmq.ZMQError:

@@ -19,7 +19,7 @@ from mastd.wire.rigs.messages import ChannelLine
 from mastd.wire.rigs.session import RigSession
 
 MAX_LINES = 4
-"""Names of one rig that are told to be unknown."""
+"""Names of one rig that are reported to be unknown."""
 ALIKE = 3
 """Letters at the beginning that a name has in common with the one that may have been meant."""
 LONGEST = 40

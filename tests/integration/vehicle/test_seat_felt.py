@@ -14,12 +14,12 @@ from mastd.vehicle.state.trace import ANGLES, POSITION
 def test_in_a_turn_the_driver_feels_what_the_path_of_the_seat_says() -> None:
     model = find("benchmark_sedan")
     trace, _ = play(model, jturn(model, duration=2.5))
-    place = model.seat().place
+    position = model.seat().position
     felt = np.empty((len(trace), FELT))
     for row, out in zip(trace.chassis, felt, strict=True):
-        feel(row, place, model.gravity, out)
+        feel(row, position, model.gravity, out)
     attitude = Rotation.from_euler("ZYX", trace.chassis[:, ANGLES][:, ::-1])
-    seat = trace.chassis[:, POSITION] + attitude.apply(place)
+    seat = trace.chassis[:, POSITION] + attitude.apply(position)
     step = trace.time[1] - trace.time[0]
     accelerations = (seat[2:] - 2.0 * seat[1:-1] + seat[:-2]) / step**2
     expected = attitude[1:-1].inv().apply(accelerations + np.array([0.0, 0.0, model.gravity]))

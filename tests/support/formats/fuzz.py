@@ -100,7 +100,7 @@ def _wrong_result(found: object) -> str:
             return "channels of unequal length"
         if any(channel.values.dtype != np.float64 for channel in series.channels):
             return "values that are not float64"
-        if series.channels and series.places is not None and len(series.places) != series.count:
+        if series.channels and series.abscissae is not None and len(series.abscissae) != series.count:
             return "other places than values"
         if series.step is not None and not 0.0 < series.step < np.inf:
             return f"a step of {series.step}"

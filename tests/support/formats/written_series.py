@@ -34,8 +34,8 @@ def _on_axis(table: FloatArray, step: float, start: float, axis: str) -> Series:
     power = {"uneven": 1.5, "even, but no step is stated": 1.0}.get(axis)
     if power is None:
         return series
-    places: FloatArray = step * np.arange(len(table), dtype=np.float64) ** power
-    return replace(series, step=None, start=0.0, places=places)
+    abscissae: FloatArray = step * np.arange(len(table), dtype=np.float64) ** power
+    return replace(series, step=None, start=0.0, abscissae=abscissae)
 
 
 SERIES = strategies.builds(
@@ -63,6 +63,6 @@ def assert_same_numbers(written: Series, read: Series) -> None:
         assert (other.unit, other.description) == (one.unit, one.description)
     assert (read.step, read.start) == (written.step, written.start)
     assert (read.axis, read.axis_unit, read.name) == (written.axis, written.axis_unit, written.name)
-    assert (read.places is None) == (written.places is None)
-    if written.places is not None and read.places is not None:
-        assert read.places.tobytes() == written.places.tobytes()
+    assert (read.abscissae is None) == (written.abscissae is None)
+    if written.abscissae is not None and read.abscissae is not None:
+        assert read.abscissae.tobytes() == written.abscissae.tobytes()

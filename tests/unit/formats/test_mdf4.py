@@ -113,7 +113,7 @@ def test_a_group_without_master_has_no_step(path: Path) -> None:
         master.channel_type = master.sync_type = 0
         mdf.save(path)
     series = mdf4.read(path).series[0]
-    assert (series.step, series.places) == (None, None)
+    assert (series.step, series.abscissae) == (None, None)
     assert [channel.name for channel in series.channels] == ["time", "x"]
 
 

@@ -80,7 +80,7 @@ def test_places_and_lengths_are_told_where_they_are_known() -> None:
     even = Series(channels, 0.005, start=1.0)
     assert position_at(even, 3) == 1.0 + 3 * 0.005
     assert duration(even) == 4 * 0.005
-    uneven = Series(channels, None, places=np.array([0.0, 1.0, 5.0, math.nan]))
+    uneven = Series(channels, None, abscissae=np.array([0.0, 1.0, 5.0, math.nan]))
     assert position_at(uneven, 2) == 5.0
     assert position_at(uneven, 3) is None
     assert duration(uneven) is None

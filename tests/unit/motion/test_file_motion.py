@@ -308,7 +308,7 @@ def series(values: FloatArray, step: float | None = STEP, start: float = 0.0, un
     ("made", "said"),
     [
         (series(TIMES, None), "states no step from value to value: write it, for instance step: 5 ms"),
-        (Series((Channel("a", "g", TIMES),), None, places=TIMES**2), "unevenly spaced in time"),
+        (Series((Channel("a", "g", TIMES),), None, abscissae=TIMES**2), "unevenly spaced in time"),
         (
             Series((Channel("a", "g", TIMES),), 5.0, axis_unit=""),
             "its times state no unit, they are 5 apart: write the step, for instance step: 5 ms",

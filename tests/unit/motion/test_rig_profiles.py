@@ -17,7 +17,7 @@ from mastd.motion.preflight.envelope import Envelope
 from mastd.motion.preflight.limits import Limit
 from mastd.motion.preflight.preflight import check
 from mastd.motion.washout.design import Boxes, boxes
-from mastd.report.profile_words import payload_text, stream_text
+from mastd.report.profile_text import payload_text, stream_text
 from mastd.safety.states import Conditions, Event, State, next_state
 from mastd.settings.core.export import as_json
 from mastd.settings.core.loader import load, load_text

@@ -113,9 +113,9 @@ def test_the_exponent_is_that_of_the_power() -> None:
     assert exponent({n: 3.0 * n**1.5 for n in (4, 8, 16)}) == pytest.approx(1.5)
 
 
-def run_of(places: list[list[float]], *, blown_up: bool = False) -> Run:
+def run_of(positions: list[list[float]], *, blown_up: bool = False) -> Run:
     """Return a run of one link whose end is at these places."""
-    return Run(np.array(places)[:, :, None], 0.0, blown_up)
+    return Run(np.array(positions)[:, :, None], 0.0, blown_up)
 
 
 def test_a_run_departs_where_it_is_a_hundredth_away_or_ends() -> None:
@@ -123,14 +123,14 @@ def test_a_run_departs_where_it_is_a_hundredth_away_or_ends() -> None:
     assert departs_at(full, full) is None
     assert departs_at(run_of([[0.0, 0.0], [0.1, 0.02], [0.2, 0.0]]), full) == 2
     assert departs_at(run_of([[0.0, 0.0], [0.1, 0.0]], blown_up=True), full) == 3
-    np.testing.assert_allclose(distances(run_of([[0.3, 0.4]]).places, full.places), [0.5])
+    np.testing.assert_allclose(distances(run_of([[0.3, 0.4]]).positions, full.positions), [0.5])
 
 
 def test_near_its_rest_shape_a_round_robin_is_as_good_as_full_renewal() -> None:
     """Paragraph 10: beside the error of implicit Euler itself, what is lost is negligible."""
     full = drive(SWING, 8, Policy.FULL)
-    own = distances(full.places, reference(SWING, 8)).max()
-    lost = distances(drive(SWING, 8, Policy.ROUND_ROBIN).places, full.places).max()
+    own = distances(full.positions, reference(SWING, 8)).max()
+    lost = distances(drive(SWING, 8, Policy.ROUND_ROBIN).positions, full.positions).max()
     assert not full.blown_up
     assert 0.0 < lost < 0.01 * own
 

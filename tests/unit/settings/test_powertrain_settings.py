@@ -116,7 +116,7 @@ def test_every_quantity_arrives_in_si_at_its_place() -> None:
     assert (made.stiffness, made.damping) == (1000.0, 2.0)
     front = Differential("front", 0, 1, 4.0, 0.96, hub_ratio=1.5)
     rear = Differential("rear", 2, 3, 4.0, preload=50.0, torque_share=0.2)
-    assert made.driveline == Differential("centre", front, rear, share=0.4, preload=math.inf)
+    assert made.driveline == Differential("centre", front, rear, torque_split=0.4, preload=math.inf)
 
 
 def test_a_converter_and_a_map_are_read() -> None:

@@ -68,8 +68,7 @@ HARDPOINTS = {
         ),
         "tie_rod_outer: [-2945",
         "axles[1].hardpoints.tie_rod_outer: lies 0.05 mm from 'tie_rod_inner', the rod of joint 'tie_rod' "
-        "needs two "
-        "places",
+        "needs two points",
     ),
     "spring-of-no-length": (
         in_sedan(("spring_upper: [-10 mm, 540 mm, 640 mm]", "spring_upper: [0 mm, 620 mm, 215 mm]")),
@@ -149,8 +148,8 @@ SIDES = {
         in_sedan(("wheel_centre: [-2800 mm", "wheel_centre: [2800 mm")),
         "wheel_centre: [2800",
         "axles[1].hardpoints.wheel_centre: at x = 2800 mm does not lie behind the axle before it, at 0 "
-        "mm; axles "
-        "stand in order from front to rear",
+        "mm; "
+        "expected axles in order from front to rear",
     ),
 }
 

@@ -65,10 +65,10 @@ def fill_bar(block: AntiRollBars, item: int, lane: int, bar: AntiRollBar) -> Non
 
 
 def fill_end(
-    block: AntiRollBars, place: tuple[int, int], bar: tuple[int, int], arm: FloatArray, left: bool
+    block: AntiRollBars, end_lane: tuple[int, int], bar: tuple[int, int], arm: FloatArray, left: bool
 ) -> None:
     """Write an end of the bar at (item, lane) ``bar``, its point seen from its body's centre of mass."""
-    end, lane = place
+    end, lane = end_lane
     block.ends[end, BAR_END.point : BAR_END.sign, lane] = arm
     block.ends[end, BAR_END.sign, lane] = 1.0 if left else -1.0
     block.bar_of_end[end, lane], block.lane_of_end[end, lane] = bar

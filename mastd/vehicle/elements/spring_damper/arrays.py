@@ -55,24 +55,24 @@ class SpringDampers(NamedTuple):
 
 
 def pack_springs(
-    springs: Sequence[SpringDamper], places: Mapping[int, tuple[int, int]], items: int
+    springs: Sequence[SpringDamper], item_lanes: Mapping[int, tuple[int, int]], items: int
 ) -> SpringDampers:
     """Return the arrays for spring-dampers at these places (item, lane), constants without points."""
     ends = np.zeros((items, size_of(SPRING_END)), dtype=np.int64)
     values = np.zeros((items, size_of(SPRING), LANES))
-    return SpringDampers(ends, values, pack_laws(springs, places, items))
+    return SpringDampers(ends, values, pack_laws(springs, item_lanes, items))
 
 
 def fill_spring(
     block: SpringDampers,
-    place: tuple[int, int],
+    item_lane: tuple[int, int],
     spring: SpringDamper,
     local_bodies: Sequence[int],
     arms: Sequence[FloatArray],
 ) -> None:
     """Write a spring-damper between two local bodies of its group, its points seen from the centres of
     mass."""
-    item, lane = place
+    item, lane = item_lane
     block.ends[item, : SPRING_END.has_laws] = local_bodies
     if spring.has_laws:
         block.ends[item, SPRING_END.has_laws] = 1

@@ -27,7 +27,7 @@ class DamperTables(NamedTuple):
 
 
 def pack_tables(
-    tables: Sequence[FloatArray | None], places: Mapping[int, tuple[int, int]], items: int
+    tables: Sequence[FloatArray | None], item_lanes: Mapping[int, tuple[int, int]], items: int
 ) -> DamperTables:
     """Return the tables of the spring-dampers at these places (item, lane)."""
     first = np.full((items, LANES), -1, dtype=np.int64)
@@ -35,7 +35,7 @@ def pack_tables(
     lines: list[FloatArray] = []
     for index, table in enumerate(tables):
         if table is not None:
-            item, lane = places[index]
+            item, lane = item_lanes[index]
             first[item, lane] = sum(len(rows) for rows in lines)
             count[item, lane] = len(table)
             lines.append(_cubics(table))

@@ -70,13 +70,13 @@ def gas_spring_of(settings: GasSpringSettings, length: float) -> GasSpring:
 
 
 def pack_gas(
-    springs: Sequence[GasSpring | None], places: Mapping[int, tuple[int, int]], items: int
+    springs: Sequence[GasSpring | None], item_lanes: Mapping[int, tuple[int, int]], items: int
 ) -> FloatArray:
     """Return (springs, GAS, LANES) of the spring-dampers at these places (item, lane)."""
     values = np.zeros((items, size_of(GAS), LANES))
     for index, gas in enumerate(springs):
         if gas is not None:
-            item, lane = places[index]
+            item, lane = item_lanes[index]
             row = values[item, :, lane]
             row[GAS.force] = gas.area * gas.pressure
             row[GAS.column] = gas.volume / gas.area

@@ -73,13 +73,13 @@ class Laws(NamedTuple):
     """As in ``pack_gas``."""
 
 
-def pack_laws(springs: Sequence[LineLaws], places: Mapping[int, tuple[int, int]], items: int) -> Laws:
+def pack_laws(springs: Sequence[LineLaws], item_lanes: Mapping[int, tuple[int, int]], items: int) -> Laws:
     """Return the laws of the spring-dampers at these places (item, lane) of their block."""
     return Laws(
-        pack_tables([spring.damper_table for spring in springs], places, items),
-        pack_stops([spring.bump_stop for spring in springs], places, items),
-        pack_stops([spring.rebound_stop for spring in springs], places, items),
-        pack_gas([spring.gas_spring for spring in springs], places, items),
+        pack_tables([spring.damper_table for spring in springs], item_lanes, items),
+        pack_stops([spring.bump_stop for spring in springs], item_lanes, items),
+        pack_stops([spring.rebound_stop for spring in springs], item_lanes, items),
+        pack_gas([spring.gas_spring for spring in springs], item_lanes, items),
     )
 
 

@@ -39,12 +39,14 @@ def stop_of(settings: StopSettings, length: float, direction: float) -> Stop:
     return Stop(length + direction * settings.gap, settings.stiffness, settings.doubling or math.inf)
 
 
-def pack_stops(stops: Sequence[Stop | None], places: Mapping[int, tuple[int, int]], items: int) -> FloatArray:
+def pack_stops(
+    stops: Sequence[Stop | None], item_lanes: Mapping[int, tuple[int, int]], items: int
+) -> FloatArray:
     """Return (springs, 3, LANES): length at contact, stiffness, 1 / doubling; stiffness 0: none."""
     values = np.zeros((items, 3, LANES))
     for index, stop in enumerate(stops):
         if stop is not None:
-            item, lane = places[index]
+            item, lane = item_lanes[index]
             values[item, :, lane] = stop.contact_length, stop.stiffness, 1.0 / stop.doubling
     return values
 

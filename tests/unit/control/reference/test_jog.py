@@ -73,7 +73,7 @@ def test_what_a_refusal_calls_possible_is_possible_and_not_much_more_is(axis: in
     pose = np.array([0.004, -0.003, 0.006, 0.004, 0.003, -0.002])
     refused = jog_axis(pose, axis, amount, LIMITS)
     assert refused.target is None
-    found = re.search(r"can go ([+-][0-9.]+) (mm|deg) from here", refused.refusal)
+    found = re.search(r"can move ([+-][0-9.]+) (mm|deg) from here", refused.refusal)
     assert found is not None, refused.refusal
     possible = float(found[1]) * (1e-3 if found[2] == "mm" else np.pi / 180.0)
     assert jog_axis(pose, axis, possible, LIMITS).target is not None

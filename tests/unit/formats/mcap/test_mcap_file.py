@@ -61,12 +61,12 @@ def result_or_line(path: Path) -> Measurement | None:
 
 def same(first: Series, second: Series) -> bool:
     heads = [(one.name, one.step, one.start, one.axis, one.axis_unit) for one in (first, second)]
-    places = [np.zeros(0) if one.places is None else one.places for one in (first, second)]
+    abscissae = [np.zeros(0) if one.abscissae is None else one.abscissae for one in (first, second)]
     names = [[(c.name, c.unit, c.description) for c in one.channels] for one in (first, second)]
     return (
         heads[0] == heads[1]
-        and (first.places is None) == (second.places is None)
-        and places[0].tobytes() == places[1].tobytes()
+        and (first.abscissae is None) == (second.abscissae is None)
+        and abscissae[0].tobytes() == abscissae[1].tobytes()
         and names[0] == names[1]
         and first.matrix().tobytes() == second.matrix().tobytes()
     )

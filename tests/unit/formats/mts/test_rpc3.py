@@ -19,7 +19,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
-from mastd.formats.mts.rpc3 import FormatWord, Layout, write_rpc3
+from mastd.formats.mts.rpc3 import FormatName, Layout, write_rpc3
 
 independent.rpc3.progressbar = False
 STEP = 1.0 / 256.0
@@ -45,7 +45,7 @@ def some_values(count: int = COUNT, channels: int = 3) -> FloatArray:
 LAYOUTS = [
     Layout(word, kind, "DRIVE", FRAME, FRAME * group, half, blocks, filling, scale, *stated)  # type: ignore[arg-type]
     for word, kind, group, half in itertools.product(
-        get_args(FormatWord),
+        get_args(FormatName),
         ("FLOATING_POINT", "SHORT_INTEGER"),
         (1, 4),
         ("none", "counted", "added"),

@@ -114,11 +114,11 @@ def test_what_cannot_be_written(name: str, tmp_path: Path) -> None:
     assert known.write is not None
     unit = UNITS[name][0]
     one = Channel("a", unit, np.array([1.0, 2.0]))
-    places = np.array([0.0, 0.3])
+    abscissae = np.array([0.0, 0.3])
     for series in (
         (Series((one,), 0.1), Series((one,), 0.2)),
         (Series((one,), None),),
-        (Series((one,), None, places=places),),
+        (Series((one,), None, abscissae=abscissae),),
         (Series((one,), 0.1, axis="u", axis_unit="m"),),
         (Series((Channel("a", unit, np.array([])),), 0.1),),
         (Series((Channel("a", unit, np.array([np.nan])),), 0.1),),

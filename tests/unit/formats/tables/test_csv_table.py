@@ -60,7 +60,7 @@ def test_the_same_table(tmp_path: Path, text: str, end: str) -> None:
     assert names(measurement) == [("x", "m"), ("y", "")]
     assert values(measurement) == [[1.0, -300.0, 4.0], [2.0, 0.5, 6.0]]
     series = measurement.series[0]
-    assert (series.step, series.start, series.places) == (0.5, 0.0, None)
+    assert (series.step, series.start, series.abscissae) == (0.5, 0.0, None)
     assert measurement.warnings == ()
 
 
@@ -115,7 +115,7 @@ def test_name_line_and_count_with_step(tmp_path: Path) -> None:
 def test_one_column_states_no_step(tmp_path: Path, text: str) -> None:
     measurement = read(tmp_path, text)
     assert measurement.series[0].step is None
-    assert measurement.series[0].places is None
+    assert measurement.series[0].abscissae is None
     assert names(measurement) == [("acc", "g") if "acc" in text else ("column 1", "")]
     assert values(measurement) == [[1.0, 2.0, 3.0]]
 
@@ -204,8 +204,8 @@ def test_a_missing_sample_leaves_uneven_places(tmp_path: Path, missing: int) -> 
     measurement = read(tmp_path, "time [s],a\n" + "".join(f"{time:.4f},1\n" for time in times))
     series = measurement.series[0]
     assert series.step is None
-    assert series.places is not None
-    assert series.places.tolist() == times
+    assert series.abscissae is not None
+    assert series.abscissae.tolist() == times
 
 
 def test_a_missing_sample_is_no_rounding(tmp_path: Path) -> None:
@@ -359,11 +359,11 @@ def test_a_first_line_without_numbers_survives(tmp_path: Path) -> None:
 
 def test_uneven_places_and_roads_survive(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    places = np.array([0.0, 0.1, 0.35])
-    series = Series((Channel("z", "m", np.array([1.0, 2.0, 3.0])),), None, places=places)
+    abscissae = np.array([0.0, 0.1, 0.35])
+    series = Series((Channel("z", "m", np.array([1.0, 2.0, 3.0])),), None, abscissae=abscissae)
     csv_table.write(path, Measurement("test", (series,)))
     read_again = csv_table.read(path).series[0]
-    assert np.array_equal(read_again.axis_values(), places)
+    assert np.array_equal(read_again.axis_values(), abscissae)
     assert read_again.step is None
     road = Series(series.channels, 0.1, axis="u", axis_unit="m")
     csv_table.write(path, Measurement("test", (road,)))

@@ -88,7 +88,7 @@ def test_without_times_there_is_no_step(path: Path) -> None:
     schema = pa.schema([field], metadata={"logger": "A-1"})
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int16())}, schema=schema), path)
     read = parquet.read(path)
-    assert (read.series[0].step, read.series[0].places) == (None, None)
+    assert (read.series[0].step, read.series[0].abscissae) == (None, None)
     assert (read.channels[0].unit, read.channels[0].description) == ("mV", "raw")
     assert read.notes == {"logger": "A-1"}
 

@@ -41,12 +41,12 @@ def test_every_shipped_vehicle_has_a_drivers_seat_within_it(name: str) -> None:
         VehicleSettings,
     )
     model = build(settings)
-    place = model.seat().place + model.bodies[0].centre
-    np.testing.assert_allclose(place, settings.seats["driver"].position, atol=1e-12)
+    position = model.seat().position + model.bodies[0].centre
+    np.testing.assert_allclose(position, settings.seats["driver"].position, atol=1e-12)
     wheels = np.array([wheel.centre for wheel in model.wheels])
-    assert np.min(wheels[:, 0]) <= place[0] <= np.max(wheels[:, 0]) + 1.0
-    assert 0.0 < place[1] < np.max(wheels[:, 1])
-    assert 0.3 < place[2] < 2.5
+    assert np.min(wheels[:, 0]) <= position[0] <= np.max(wheels[:, 0]) + 1.0
+    assert 0.0 < position[1] < np.max(wheels[:, 1])
+    assert 0.3 < position[2] < 2.5
 
 
 def test_a_vehicle_without_seats_is_valid_and_whoever_asks_for_one_is_told() -> None:

@@ -30,7 +30,7 @@ FOUR = Differential(
     Differential("rear", 2, 3, 4.0, 0.98),
     ratio=1.5,
     efficiency=0.97,
-    share=0.4,
+    torque_split=0.4,
 )
 
 

@@ -362,7 +362,7 @@ def swings(shaft: Powertrain, step: float, damping: float) -> float:
 
 
 def test_differentials_of_a_tree_are_found_by_the_wheels_numbers() -> None:
-    crossed = Differential("axle", 3, 0, ratio=2.0, share=0.3)
+    crossed = Differential("axle", 3, 0, ratio=2.0, torque_split=0.3)
     rig = Rig(car(driveline=crossed), free=False).under_way([1.0, 5.0, 5.0, 2.0], 1)
     rig.throttle = 1.0
     rig.run(3.0)

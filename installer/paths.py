@@ -1,4 +1,4 @@
-"""Where everything goes on the machine, as paths of that machine."""
+"""Where everything continues the machine, as paths of that machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAMS = {"mastd": "mastd.cli", "hil-sim": "hil_sim.cli"}
 
 
 @dataclass(frozen=True)
-class Places:
+class Paths:
     """The places below a prefix, `/usr` as a rule."""
 
     prefix: PurePosixPath
@@ -51,6 +51,6 @@ class Places:
         return self.environment / "installed.json"
 
 
-def below(root: Path, place: PurePosixPath) -> Path:
-    """Return ``place`` of the machine whose file system is at ``root``."""
-    return root / place.relative_to("/")
+def below(root: Path, path: PurePosixPath) -> Path:
+    """Return ``path`` of the machine whose file system is at ``root``."""
+    return root / path.relative_to("/")
