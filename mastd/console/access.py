@@ -1,4 +1,4 @@
-"""Who may use the console: two tokens, limited tries, sessions in memory.
+"""Who may use the console: two tokens, slow answers to wrong ones, sessions in memory.
 
 A token is asked for once a browser; the session's cookie says nothing but a random number. Neither stands in
 a URL or in a log.
@@ -6,6 +6,7 @@ a URL or in a log.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hmac
 import os
@@ -18,7 +19,10 @@ TOKEN_BYTES = 18
 WINDOW_S = 60.0
 TRIES_AN_ADDRESS = 5
 TRIES_IN_ALL = 20
-MAX_SESSIONS = 64
+MAX_SLOWED = 20
+SLOW_S = 2.0
+MAX_SESSIONS = 32
+"""Sessions of one role: observers, who may be anybody, push no operator out."""
 SESSION_S = 12 * 3600.0
 """A session ends when nothing has come from its browser for so long: a shift."""
 
@@ -67,25 +71,34 @@ def _write(path: Path, token: str) -> None:
 
 
 class Tries:
-    """Counts wrong tokens: a few a minute for each address, some more in all, which bounds the memory."""
+    """Counts wrong tokens: a few a minute for each address, some more in all, which bounds the memory.
+
+    Only wrong ones are slowed down. The right token is taken whatever came before it from the same address,
+    or somebody who knows none could keep out those who do.
+    """
 
     def __init__(self) -> None:
         self._wrong: deque[tuple[float, str]] = deque(maxlen=TRIES_IN_ALL)
+        self._slowed = 0
 
-    def wait_s(self, address: str, now_s: float) -> float:
-        """Return how long a further try from ``address`` has to wait, 0 if it is allowed."""
+    def wrong(self, address: str, now_s: float) -> bool:
+        """Note a wrong token; return whether there were too many in the last minute."""
         while self._wrong and now_s - self._wrong[0][0] >= WINDOW_S:
             self._wrong.popleft()
-        own = [when for when, who in self._wrong if who == address]
-        if len(own) >= TRIES_AN_ADDRESS:
-            return own[-TRIES_AN_ADDRESS] + WINDOW_S - now_s
-        if len(self._wrong) >= TRIES_IN_ALL:
-            return self._wrong[0][0] + WINDOW_S - now_s
-        return 0.0
-
-    def wrong(self, address: str, now_s: float) -> None:
-        """Note a wrong token."""
+        own = sum(who == address for _, who in self._wrong)
+        too_many = own >= TRIES_AN_ADDRESS or len(self._wrong) >= TRIES_IN_ALL
         self._wrong.append((now_s, address))
+        return too_many
+
+    async def slow_down(self) -> None:
+        """Let whoever has sent too many wait; only so many wait at once."""
+        if self._slowed >= MAX_SLOWED:
+            return
+        self._slowed += 1
+        try:
+            await asyncio.sleep(SLOW_S)
+        finally:
+            self._slowed -= 1
 
 
 @dataclass
@@ -99,7 +112,7 @@ class Session:
 
 
 class Sessions:
-    """Browsers that have logged in; beyond the limit the one that has been silent longest gives way."""
+    """Browsers that have logged in; of too many of a role the one that has been silent longest gives way."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
@@ -107,8 +120,9 @@ class Sessions:
 
     def open(self, role: str, now_s: float) -> Session:
         """Begin a session."""
-        while len(self._sessions) >= MAX_SESSIONS:
-            self.close(min(self._sessions.values(), key=lambda session: session.heard_s))
+        of_role = [session for session in self._sessions.values() if session.role == role]
+        if len(of_role) >= MAX_SESSIONS:
+            self.close(min(of_role, key=lambda session: session.heard_s))
         self._number += 1
         session = Session(secrets.token_urlsafe(32), self._number, role, now_s)
         self._sessions[session.key] = session

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import html
-import math
 import time
 from pathlib import Path
 from typing import Final
@@ -13,14 +12,15 @@ from urllib.parse import parse_qs
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from mastd.console.access import Session, Sessions, Tokens, Tries
+from mastd.console.connections import BrowserSocket, Holder, Visitor
 from mastd.console.endpoint import Endpoint
 from mastd.console.guard import Guard
 from mastd.console.hub import Hub
@@ -58,9 +58,19 @@ class Console:
             Route("/static/verbs.js", self._verbs),
             Mount("/static", _Files(directory=STATIC)),
         ]
-        return Guard(Starlette(routes=routes), self._endpoint)
+        routed = Starlette(routes=routes)
 
-    def _session(self, connection: Request | WebSocket) -> Session | None:
+        async def recognised(scope: Scope, receive: Receive, send: Send) -> None:
+            """Tell the connection whose request this is: who has logged in has places of their own."""
+            session = None if scope["type"] == "lifespan" else self._session(HTTPConnection(scope))
+            if session is not None:
+                held: Visitor | BrowserSocket = scope["state"]["connection"]
+                held.belongs_to(Holder(session.role, str(session.number)))
+            await routed(scope, receive, send)
+
+        return Guard(recognised, self._endpoint)
+
+    def _session(self, connection: HTTPConnection) -> Session | None:
         return self._sessions.find(connection.cookies.get(self._cookie), time.monotonic())
 
     async def _page(self, request: Request) -> Response:
@@ -76,13 +86,12 @@ class Console:
     async def _log_in(self, request: Request) -> Response:
         address = request.client.host if request.client is not None else ""
         now_s = time.monotonic()
-        wait_s = self._tries.wait_s(address, now_s)
-        if wait_s > 0.0:
-            return _login_page(f"Too many wrong tokens; try again in {math.ceil(wait_s)} s.", 429)
         form = parse_qs((await _body(request)).decode(errors="replace"), max_num_fields=4)
         role = self._tokens.role(form.get("token", [""])[0].strip())
         if not role:
-            self._tries.wrong(address, now_s)
+            if self._tries.wrong(address, now_s):
+                await self._tries.slow_down()
+                return _login_page("Too many wrong tokens; further ones are answered slowly.", 429)
             return _login_page("This is not the token that `mastd console` has printed.", 403)
         session = self._sessions.open(role, now_s)
         response = RedirectResponse("/", 303)

@@ -13,6 +13,8 @@ from mastd.console.browser import ENDED, LOGGED_OUT, TOO_MANY_BROWSERS, Browser,
 from mastd.console.watcher import Daemon, Door
 
 MAX_BROWSERS = 16
+MAX_OBSERVERS = 8
+"""Browsers that only watch; the other places are kept for those who operate."""
 
 
 class Hub:
@@ -42,8 +44,7 @@ class Hub:
         if self._ended:
             await close(websocket, ENDED, "the console has ended")
             return
-        if len(self._browsers) >= MAX_BROWSERS:
-            reason = f"{MAX_BROWSERS} browsers are connected already; close one of them"
+        if reason := self._full(session.role):
             await close(websocket, TOO_MANY_BROWSERS, reason)
             return
         operator = f"{self._operator}/browser-{session.number}"
@@ -60,6 +61,15 @@ class Hub:
         finally:
             self._browsers.discard(browser)
             self._count_wants()
+
+    def _full(self, role: str) -> str:
+        """Return why there is no place for a browser of a role, empty if there is one."""
+        observers = sum(browser.session.role == "observer" for browser in self._browsers)
+        if role == "observer" and observers >= MAX_OBSERVERS:
+            return f"{MAX_OBSERVERS} browsers that only watch are connected already; close one of them"
+        if len(self._browsers) >= MAX_BROWSERS:
+            return f"{MAX_BROWSERS} browsers are connected already; close one of them"
+        return ""
 
     def log_out(self, session: Session) -> None:
         """Disconnect the browsers of a session."""

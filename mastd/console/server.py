@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from mastd.console.access import TokenFiles, Tokens
 from mastd.console.app import Console
@@ -73,22 +74,9 @@ def serve(
         asyncio.run(_serve(listener, endpoint, certificate, door, profiles, announce))
 
 
-async def _serve(
-    listener: socket.socket,
-    endpoint: Endpoint,
-    certificate: Certificate | None,
-    door: Door,
-    profiles: Profiles,
-    announce: Announce,
-) -> None:
-    loop = asyncio.get_running_loop()
-    port = int(listener.getsockname()[1])
-    user = identity().partition("/")[0]
-    tokens = Tokens()
-    watcher = Watcher(door, f"{user}/console")
-    hub = Hub(door, user, profiles.file_of, watcher.want)
-    app = Console(endpoint, f"mastd-console-{port}", tokens, hub, profiles).app()
-    server = _Server(
+def server_of(app: ASGIApp, certificate: Certificate | None = None) -> uvicorn.Server:
+    """Return the server of an application, with the limits of ``mastd.console.connections``."""
+    return _Server(
         uvicorn.Config(
             app,
             http=Visitor,
@@ -106,6 +94,24 @@ async def _serve(
             ssl_keyfile=certificate.private_key if certificate else None,
         )
     )
+
+
+async def _serve(
+    listener: socket.socket,
+    endpoint: Endpoint,
+    certificate: Certificate | None,
+    door: Door,
+    profiles: Profiles,
+    announce: Announce,
+) -> None:
+    loop = asyncio.get_running_loop()
+    port = int(listener.getsockname()[1])
+    user = identity().partition("/")[0]
+    tokens = Tokens()
+    watcher = Watcher(door, f"{user}/console")
+    hub = Hub(door, user, profiles.file_of, watcher.want)
+    app = Console(endpoint, f"mastd-console-{port}", tokens, hub, profiles).app()
+    server = server_of(app, certificate)
 
     def end() -> None:
         hub.end()

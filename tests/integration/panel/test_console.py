@@ -332,8 +332,8 @@ def test_log_in_is_asked_for_and_guarded(hall: Hall) -> None:
         assert status == 403
         assert "not the token" in page
     right = urlencode({"token": console.operator})
-    assert console.ask("POST", "/login", right, "127.0.0.2")[0] == 429, "five tries a minute"
-    status, headers, _ = console.ask("POST", "/login", right)
+    assert console.ask("POST", "/login", "token=wrong", "127.0.0.2")[0] == 429, "five tries a minute"
+    status, headers, _ = console.ask("POST", "/login", right, "127.0.0.2")
     assert (status, headers["Location"]) == (303, "/")
     assert "HttpOnly" in headers["Set-Cookie"]
     assert "samesite=strict" in headers["Set-Cookie"].lower()

@@ -179,24 +179,24 @@ def test_commands_wait_in_a_short_queue_and_one_stop_counts_for_all_that_wait() 
         lane.end()
 
 
-def test_tries_are_limited_for_an_address_and_in_all() -> None:
+def test_wrong_tokens_are_slowed_down_for_an_address_and_in_all() -> None:
     tries = Tries()
-    for k in range(5):
-        assert tries.wait_s("a", k) == 0.0
-        tries.wrong("a", k)
-    assert tries.wait_s("a", 5.0) == 55.0
-    assert tries.wait_s("b", 5.0) == 0.0
-    assert tries.wait_s("a", 60.0) == 0.0, "the first of them is a minute ago"
-    for k in range(16):
-        tries.wrong(f"guest {k}", 60.0)
-    assert tries.wait_s("stranger", 60.5) > 0.0
+    assert not any(tries.wrong("a", k) for k in range(5))
+    assert tries.wrong("a", 5.0)
+    assert not tries.wrong("b", 5.0)
+    assert not tries.wrong("a", 65.5), "a minute later"
+    assert not any(tries.wrong(f"guest {k}", 66.0) for k in range(19))
+    assert tries.wrong("another", 66.5)
 
 
 def test_sessions_are_limited_in_number_and_life(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "MAX_SESSIONS", 2)
     sessions = Sessions()
-    first, second = sessions.open("operator", 0.0), sessions.open("observer", 1.0)
+    first, second = sessions.open("operator", 0.0), sessions.open("operator", 1.0)
     assert sessions.find(first.key, 2.0) is first
+    for _ in range(9):
+        sessions.open("observer", 2.0)
+    assert sessions.find(second.key, 1.5) is second, "observers push out observers only"
     third = sessions.open("operator", 3.0)
     assert sessions.find(second.key, 3.0) is None, "the longest silent one gave way"
     assert sessions.find(first.key, 2.0 + access.SESSION_S) is None
