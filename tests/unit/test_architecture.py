@@ -24,6 +24,7 @@ GROUND = {
     "lanes",
     "ring",
     "log",
+    "oom_score",
 }
 PURE = {"kinematics", "dynamics", "roads", "signals", "formats"}
 WORKING = {"motion", "control", "vehicle", "safety", "wire", "record"}

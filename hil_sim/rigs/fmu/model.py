@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import math
 import re
 import shutil
 import sys
@@ -21,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from hil_sim.rigs.fmu.archive import FmuArchive
+from hil_sim.rigs.fmu.base import NANOSECONDS, Fmu
 from hil_sim.rigs.fmu.variables import FmuError, Group, Port, Variable, groups, variables_of
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError, printable
@@ -28,7 +28,6 @@ from mastd.formats.core.packages import require
 
 Say = Callable[[str], None]
 
-NANOSECONDS: Final = 1_000_000_000
 MAX_LOGGED: Final = 100
 """Lines of the FMU's log, warnings and worse, that are passed on; it is reported how many more there were."""
 _MAX_LINE_LENGTH: Final = 400
@@ -37,8 +36,6 @@ _OK: Final = 0
 _FATAL: Final = 4
 _FAULTS: Final = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 """Categories of logs by the names that FMI gives."""
-_SAME: Final = 1e-9
-"""Relative; two steps that differ by less are the same."""
 _MISSING: Final = re.compile(r"^(\S+): cannot open shared object file")
 
 
@@ -46,12 +43,8 @@ def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class FmuModel:
-    """An FMU that is stepped by one step at a time; use it as a context manager.
-
-    ``variables``: its variables that are one number or truth value, by name. ``count``: steps taken since
-    the start.
-    """
+class FmuModel(Fmu):
+    """An FMU in this very process; use it as a context manager."""
 
     def __init__(self, path: Path, say: Say = _to_stderr, directory: Path | None = None) -> None:
         """Extract and load the FMU; ``say`` takes what it warns of.
@@ -61,9 +54,7 @@ class FmuModel:
         Raises UsageError, one line, for everything that keeps it from running here: see ``FmuArchive``, a
         library it needs that is not on this machine, a description that cannot be understood.
         """
-        self.path = path
-        self.count = 0
-        self.variables: dict[str, Variable] = {}
+        super().__init__(path)
         self._say = say
         self._logged = 0
         self._last_line = ""
@@ -71,7 +62,6 @@ class FmuModel:
         self._instantiated = False
         self._running = False
         self._dead = False
-        self._step_ns = 0
         self._inputs: list[Group] = []
         self._outputs: list[Group] = []
         self._values = np.zeros(0)
@@ -94,30 +84,6 @@ class FmuModel:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.interface.identifier
-
-    @property
-    def time(self) -> float:
-        """Time that the FMU has reached, s."""
-        return self.count * self._step_ns / NANOSECONDS
-
-    def check_step(self, step_ns: int) -> None:
-        """Raise UsageError for a step, ns, that the FMU's own fixed step does not divide."""
-        own = self.interface.fixed_step
-        if own is None:
-            return
-        if not (own > 0.0 and math.isfinite(own)):
-            raise UsageError(f"{self.path}: its fixedInternalStepSize is {own:g} s, it must be positive")
-        ratio = step_ns / NANOSECONDS / own
-        if round(ratio) < 1 or abs(ratio - round(ratio)) > _SAME * ratio:
-            raise UsageError(
-                f"{self.path}: its fixed internal step, {own * 1e3:g} ms, does not divide the step of "
-                f"{step_ns / 1e6:g} ms; give --step a multiple of it"
-            )
 
     def start(
         self, inputs: Sequence[Port], outputs: Sequence[Port], values: Sequence[float], step_ns: int
@@ -176,10 +142,6 @@ class FmuModel:
             group.set(self._slave)
         except Exception as error:
             raise self._failed(f"{variable.name} cannot be set", error) from error
-
-    def error(self, text: str) -> FmuError:
-        """Return the error that says this of the FMU."""
-        return FmuError(f"{self.path}: {text}")
 
     def close(self) -> None:
         """End and unload the FMU, and remove what was extracted."""

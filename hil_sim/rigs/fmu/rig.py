@@ -13,7 +13,7 @@ from hil_sim.rigs.program import add_options, serve
 from mastd.errors import UsageError
 
 if TYPE_CHECKING:
-    from hil_sim.rigs.fmu.model import FmuModel
+    from hil_sim.rigs.fmu.base import Fmu
     from hil_sim.rigs.fmu.wiring import Wiring
     from mastd.arrays import FloatArray
 
@@ -58,7 +58,7 @@ class FmuAtTable:
     whole step later is answered with the last values.
     """
 
-    def __init__(self, model: FmuModel, wiring: Wiring, rig: Joined, step_ns: int | None) -> None:
+    def __init__(self, model: Fmu, wiring: Wiring, rig: Joined, step_ns: int | None) -> None:
         """``step_ns``: the communication step, None for the daemon's period.
 
         Raises UsageError for a step that is no multiple of that period or that the FMU cannot take, and, one
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises UsageError for an FMU that cannot be run here or does not fit, FmuError for one that fails, and
     what ``hil_sim.rigs.program.serve`` raises.
     """
-    from hil_sim.rigs.fmu.model import FmuModel
+    from hil_sim.rigs.fmu.process import FmuProcess
     from hil_sim.rigs.fmu.wiring import wire
     from hil_sim.rigs.last_resort import LastResort
     from mastd.commands.quantities import quantity
@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--step: {arguments.step} is not above zero")
     arguments.name = arguments.name or rig_name(arguments.file)
     directory = Path(tempfile.mkdtemp(prefix="mastd-fmu-"))
-    with LastResort(directory), FmuModel(arguments.file, directory=directory) as model:
+    with LastResort(directory), FmuProcess(arguments.file, directory=directory) as model:
         wiring = wire(model.variables, arguments.map, arguments.unit, arguments.set)
         if step_ns is not None:
             model.check_step(step_ns)
@@ -185,7 +185,7 @@ def rig_name(path: Path) -> str:
     return _UNFIT.sub("_", path.stem.lower()).strip("_")[:30]
 
 
-def table(model: FmuModel) -> str:
+def table(model: Fmu) -> str:
     """Return what an FMU is and has, one line each."""
     lines = [f"{model.path.name}: {model.name}, co-simulation, FMI {model.interface.version}"]
     for variable in model.variables.values():

@@ -47,6 +47,12 @@ static int advance(Lag *m, double now, double h) {
 #ifdef FAIL_AT
   if (m->steps == FAIL_AT) return FAIL_STATUS;
 #endif
+#ifdef CRASH_AT
+  if (m->steps == CRASH_AT) abort();
+#endif
+#ifdef GREEDY_AT
+  if (m->steps == GREEDY_AT) for (int k = 0; k < 5; k++) if (!malloc((size_t)1 << 30)) return 3;
+#endif
 #ifdef HANG_AT
   if (m->steps == HANG_AT) { write(1, "hangs\\n", 6); for (;;) pause(); }
 #endif
