@@ -3,9 +3,9 @@
 It proves the profile on the settings in force, as they stood when the daemon began; where their files have
 changed since, it refuses, so that nobody takes the one for the other.
 
-It reads one JSON line, ``{"profile": path or name, "slot": k}``, from standard input and prints one document,
-``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it leaves the head that a
-record of the profile will have, as ``slot-k.json`` in the daemon's own directory.
+It reads one JSON line, ``{"profile": path or name, "slot": k, "remote": bool}``, from standard input and
+prints one document, ``{"ok", "text", "slot", "name", "scale"}``, on standard output. Beside the slot it
+leaves the head that a record of the profile will have, as ``slot-k.json`` in the daemon's own directory.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mastd import program
-from mastd.errors import MastdError, SettingsError
+from mastd.errors import MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
 from mastd.loop.payload.prepare import channels_of, ready_profile
 from mastd.loop.payload.profile_inputs import ProfileInputs
 from mastd.loop.process import provenance
 from mastd.motion.preflight.preflight import check
+from mastd.oom_score import OF_HELPERS, give_up_protection
 from mastd.settings.core.base import Settings
+from mastd.settings.core.foreign import PROFILE, refuse_foreign, without_quotes
 from mastd.settings.core.loader import load_text
-from mastd.settings.core.starter import find
+from mastd.settings.core.starter import KINDS, find, names, starter_directory
 from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.rig_checks import rigs_problems
@@ -62,14 +64,37 @@ def command(slots: ProfileSlots, directory: Path) -> list[str]:
     ]
 
 
-def load_profile(profile: str, slot: int, slots: ProfileSlots, directory: Path) -> dict[str, object]:
-    """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made."""
-    path = find("profile", profile)
+def profile_path(profile: str, table: Path, remote: bool) -> Path:
+    """Return the file of a profile; raise UsageError if there is none.
+
+    Over the network (``remote``) there is the folder ``profiles`` beside the file of the ``table``, and what
+    travels with the product: a key is no account on this machine. Whether others exist is not said.
+    """
+    if remote:
+        folders = (table.absolute().parent / "profiles", starter_directory() / KINDS["profile"])
+        inside = any(Path(profile).resolve().is_relative_to(folder.resolve()) for folder in folders)
+        if not inside and profile not in names("profile"):
+            raise UsageError(
+                f"{profile}: over the network profiles are loaded from {folders[0]} only, and by name those "
+                "that `mastd profiles` lists"
+            )
+    return find("profile", profile)
+
+
+def load_profile(
+    profile: str, slot: int, slots: ProfileSlots, directory: Path, remote: bool = False
+) -> dict[str, object]:
+    """Check and compile a profile into ``slot``; raise MastdError if it cannot be read or made.
+
+    ``remote``: somebody on the network wants it.
+    """
     daemon = json.loads(daemon_path(directory).read_text(encoding="utf-8"))
+    path = profile_path(profile, Path(daemon["settings_files"]["table"]), remote)
     _refuse_changed(daemon)
     table = _in_force(daemon, "table", TableSettings)
     assert table is not None, "a daemon has a table"
     profile_text = read_text(path)
+    refuse_foreign(profile_text, path, "profile", PROFILE)
     settings = load_text(profile_text, str(path), ProfileSettings, channels=channel_units(table))
     if problems := rigs_problems(settings, _in_force(daemon, "rigs", RigsSettings) or NO_RIGS):
         raise SettingsError([f"{path}: {problem}" for problem in problems])
@@ -117,6 +142,7 @@ def _holds(file: str, text: str) -> bool:
 def main() -> int:
     """Load one profile; return 0 when it is in its slot, 1 when it was refused."""
     os.nice(10)
+    give_up_protection(OF_HELPERS)
     parser = argparse.ArgumentParser(prog="mastd.loop.loading.loader")
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--directory", type=Path, required=True)
@@ -125,9 +151,11 @@ def main() -> int:
     slot = int(job["slot"])
     try:
         slots = ProfileSlots(arguments.slots)
-        document = load_profile(str(job["profile"]), slot, slots, arguments.directory)
+        remote = job.get("remote") is True
+        document = load_profile(str(job["profile"]), slot, slots, arguments.directory, remote)
     except (MastdError, OSError, ValueError) as error:
-        document = {"ok": False, "text": str(error), "slot": slot, "name": "", "scale": 0.0}
+        text = without_quotes(str(error), Path(str(job["profile"])))
+        document = {"ok": False, "text": text, "slot": slot, "name": "", "scale": 0.0}
     sys.stdout.write(json.dumps(document) + "\n")
     return 0 if document["ok"] else 1
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mastd import program
 from mastd.errors import MastdError, SettingsError
+from mastd.oom_score import OF_HELPERS, give_up_protection
 from mastd.settings.core.base import Settings
 from mastd.settings.core.loader import load
 from mastd.settings.daemon.daemon import DaemonSettings
@@ -52,6 +53,7 @@ def problems(table: Path, daemon: Path, rigs: Path | None = None) -> list[str]:
 def main() -> int:
     """Check both files; return 0 when they are right."""
     os.nice(10)
+    give_up_protection(OF_HELPERS)
     parser = argparse.ArgumentParser(prog="mastd.loop.loading.settings_check")
     parser.add_argument("table", type=Path)
     parser.add_argument("daemon", type=Path)

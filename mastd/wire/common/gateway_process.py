@@ -22,6 +22,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from mastd.errors import UsageError
+from mastd.oom_score import OF_GATEWAYS, give_up_protection
 from mastd.wire.common.strict_messages import pack
 
 Config = TypeVar("Config")
@@ -108,6 +109,7 @@ class LoopsEnd:
         self.parent = self.given["parent"]
         if os.sched_getscheduler(0) != os.SCHED_OTHER:  # inherited from a loop that already has its rights
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        give_up_protection(OF_GATEWAYS)
         self._control = socket.socket(fileno=self.given["control"])
 
     def config(self, kind: type[Config]) -> Config:

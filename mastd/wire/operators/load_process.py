@@ -2,9 +2,9 @@
 
 The check of the settings before a reload is watched in the same way; it heeds nothing of the line.
 
-It gets one JSON line, ``{"profile": …, "slot": k}``, on standard input, and prints one JSON document,
-``{"ok": bool, "text": …, "slot": k, "name": …, "scale": …}``, on standard output. A loader that takes longer
-than ``TIMEOUT_NS``, dies, or prints anything else is a refused profile, with the reason.
+It gets one JSON line, ``{"profile": …, "slot": k, "remote": bool}``, on standard input, and prints one JSON
+document, ``{"ok": bool, "text": …, "slot": k, "name": …, "scale": …}``, on standard output. A loader that
+takes longer than ``TIMEOUT_NS``, dies, or prints anything else is a refused profile, with the reason.
 """
 
 from __future__ import annotations
@@ -51,9 +51,12 @@ class ProfileLoader:
         """Whether a profile is being loaded."""
         return self._process is not None
 
-    def start(self, profile: str, slot: int, now_ns: int) -> str:
-        """Begin to load ``profile`` into ``slot``; return why that is not possible, empty if it is."""
-        line = json.dumps({"profile": profile, "slot": slot}).encode() + b"\n"
+    def start(self, profile: str, slot: int, now_ns: int, remote: bool = False) -> str:
+        """Begin to load ``profile`` into ``slot``; return why that is not possible, empty if it is.
+
+        ``remote``: somebody on the network wants it.
+        """
+        line = json.dumps({"profile": profile, "slot": slot, "remote": remote}).encode() + b"\n"
         ends: tuple[int, ...] = ()
         try:
             self._output = tempfile.TemporaryFile()  # noqa: SIM115  closed by end()

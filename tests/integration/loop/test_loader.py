@@ -15,7 +15,7 @@ import pytest
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.provider import provider
 from mastd.control.iteration.driver import Playable
-from mastd.errors import FormatError, SettingsError
+from mastd.errors import FormatError, MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.loading import loader
 from mastd.loop.payload.profile_inputs import ProfileInputs
@@ -23,6 +23,7 @@ from mastd.loop.process.host import Connection
 from mastd.loop.process.installation import Plan
 from mastd.loop.service.player import Player, PlayError
 from mastd.motion.preflight.preflight import check
+from mastd.settings.core.foreign import without_quotes
 from mastd.settings.core.loader import load as load_settings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.table import TableSettings
@@ -53,10 +54,10 @@ class Loader:
     slots: ProfileSlots
     directory: Path
 
-    def load(self, profile: object, slot: int) -> tuple[int, dict[str, Any]]:
+    def load(self, profile: object, slot: int, remote: bool = False) -> tuple[int, dict[str, Any]]:
         done = subprocess.run(
             loader.command(self.slots, self.directory),
-            input=json.dumps({"profile": str(profile), "slot": slot}) + "\n",
+            input=json.dumps({"profile": str(profile), "slot": slot, "remote": remote}) + "\n",
             capture_output=True,
             text=True,
             pass_fds=(self.slots.descriptor,),
@@ -241,3 +242,64 @@ def test_the_plant_of_a_run_is_that_of_the_table_which_the_daemon_has_read(lab: 
     request = PlantRequest(lab.table, mode="lockstep", table_text=text)
     plant = provider.open(request)
     assert isinstance(plant, Plant)
+
+
+SECRETS = {
+    "shadow": "root:*:20228:0:99999:7:::\nanna:$y$j9T$hidden:20228:0:99999:7:::\n",
+    "server.key_secret": 'metadata\ncurve\n    secret-key = "hidden-hidden"\n',
+    "answers.yaml": "name: a\ndescription: hidden\npassword: hidden hidden\n",
+    "list.yaml": "- hidden\n- *hidden\n",
+}
+
+
+def test_a_file_that_is_no_profile_is_refused_without_a_word_of_it(load: Loader) -> None:
+    secret = load.lab.profile(SECRETS["shadow"], "shadow")
+    code, document = load.load(secret, 0)
+    assert code == 1
+    assert document["text"].startswith(f"{secret}: not a profile: ")
+    assert "hidden" not in document["text"]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_files_that_a_profile_names_are_not_shown_either(load: Loader, name: str) -> None:
+    secret = load.lab.profile(SECRETS[name], name)
+    named = {
+        "itself": SECRETS[name],
+        "vehicle": f"name: v\npayload: {{kind: vehicle, vehicle: {secret}}}\n"
+        + PROFILE[PROFILE.index("segments:") :],
+        "motion": "name: m\nsegments:\n  - {kind: record, band: [1 Hz, 9 Hz], axes: {heave: {file: "
+        f"{name}}}}}}}\n",
+    }
+    for what, text in named.items():
+        path = load.lab.profile(text, f"{what}.yaml")
+        with pytest.raises(MastdError) as refused:
+            loader.load_profile(str(path), 0, load.slots, load.directory)
+        told = without_quotes(str(refused.value), path)
+        assert str(path if what == "itself" else secret) in told
+        assert "hidden" not in told
+
+
+def test_only_the_profile_itself_is_quoted() -> None:
+    lines = "/p.yaml:3:1: gain: expected a number, 'full' is text\n/data.csv: line 3: 'hidden' is no number"
+    told = without_quotes(lines, Path("/p.yaml"))
+    assert told == "/p.yaml:3:1: gain: expected a number, 'full' is text\n/data.csv: line 3: '…' is no number"
+
+
+def test_over_the_network_only_profiles_folders_are_read(load: Loader) -> None:
+    outside = load.lab.profile(PROFILE)
+    folder = load.lab.table.parent / "profiles"
+    folder.mkdir(exist_ok=True)
+    inside = load.lab.profile(PROFILE, "profiles/inside.yaml")
+    (folder / "link.yaml").symlink_to(outside)
+    assert loader.profile_path(str(inside), load.lab.table, True) == inside
+    assert loader.profile_path("first_motion", load.lab.table, True).stem == "first_motion"
+    assert loader.profile_path(str(outside), load.lab.table, False) == outside, "on this machine any profile"
+    for refused in (outside, folder / "link.yaml", folder / "../profile.yaml", "/etc/shadow", "/no/such"):
+        with pytest.raises(UsageError) as error:
+            loader.profile_path(str(refused), load.lab.table, True)
+        assert str(error.value).startswith(
+            f"{refused}: over the network profiles are loaded from {folder} only"
+        )
+    code, document = load.load(outside, 0, remote=True)
+    assert code == 1
+    assert "over the network" in document["text"]
