@@ -5,9 +5,10 @@ answered from the cache, never carried out again; any other is out of order and 
 last ``CACHED_ANSWERS`` commands of a session. A session belongs to one peer (connection); a second hello of
 the same peer replaces its first session.
 
-There are at most ``capacity`` sessions. A new one beyond that replaces the one that has been
-silent longest, so that a newcomer can always stop the table; who lost its place is told to say hello when it
-speaks again. The lease is not touched by that: it belongs to an operator, not to a session.
+There are at most ``capacity`` sessions at each socket. A new one beyond that replaces the one of the same
+socket that has been silent longest, so that a newcomer can always stop the table, and observers or clients on
+the network replace no operator's here; who lost its place is told to say hello when it speaks again. The
+lease is not touched by that: it belongs to an operator, not to a session.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from mastd.wire.access.roles import Role
 CAPACITY = 64
 CACHED_ANSWERS = 32
 
+LOCAL, NETWORK, OBSERVERS = 0, 1, 2
+"""Sockets: of this machine's operators, of the network, of those on this machine who only watch."""
 Peer = tuple[int, bytes]
-"""A connection: which socket (0 local, 1 network) and its routing id there."""
+"""A connection: which socket and its routing id there."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,15 @@ class Addresses:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """Who a network connection belongs to: the name of its key, and the role that the key has."""
+    """Who a connection belongs to: the name of its key, and the role that the key has.
+
+    With ``local`` it comes from this machine: the name is the user's, who may act under several (one for each
+    terminal), the role that of the socket.
+    """
 
     name: str
     role: Role
+    local: bool = False
 
 
 @dataclass
@@ -162,10 +170,10 @@ class Sessions:
         before = self._by_peer.pop(peer, None)
         # The rate belongs to the connection: a new hello gives no new burst.
         bucket = before.bucket if before else TokenBucket(self._rate, self._burst, now_ns)
-        dropped = 0
-        while len(self._by_peer) >= self._capacity:
-            self._by_peer.popitem(last=False)
-            dropped += 1
+        there = [other for other in self._by_peer if other[0] == peer[0]]
+        dropped = max(0, len(there) + 1 - self._capacity)
+        for other in there[:dropped]:
+            del self._by_peer[other]
         session = Session(self._new_number(), peer, operator, role, bucket, name)
         self._by_peer[peer] = session
         return session, dropped

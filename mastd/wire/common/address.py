@@ -21,12 +21,16 @@ DAEMON_LOCK = "daemon.lock"
 """Name of the file in the runtime directory that says which daemon is there: its process id and kind."""
 SERVICE_DIRECTORY = Path("/run/mastd")
 """Runtime directory of this machine's service; who may enter it is an operator."""
+OBSERVERS_SOCKET = "mastd.observers"
+OBSERVERS_DIRECTORY = Path("/run/mastd-observers")
+"""Directory beside it, made by the installation; who may enter it is an observer."""
 MAX_PATH_LENGTH = 107  # bytes of a Unix socket's path (unix(7): sun_path holds 108 with its closing zero)
 _LONGEST_USUAL = len("mastd.telemetry")
 _LONGEST_PRIVATE = len("mastd-4194304-12345678/mastd.telemetry")  # the largest process id that Linux gives
 _FORMS = "ipc:///path/of/socket, ipc://@name or tcp://127.0.0.1:port"
 _PRIVATE = re.compile(r"mastd-([1-9][0-9]{0,8})-[a-z0-9_]+")
 _PROCESS_ID = re.compile(r"[1-9][0-9]{0,8}")
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MAX_LOCK_LENGTH = 100
 _TCP = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^:/\[\]]+):(\d+|\*)")
 
@@ -163,7 +167,8 @@ def operators_address() -> str:
 
 
 def daemon_address() -> str:
-    """Return where operators find a daemon: this user's own one, else the service of this machine.
+    """Return where operators find a daemon: this user's own one, else the service of this machine; of that
+    the observers' socket, where this user may use no other.
 
     Raises UsageError when there is only the service and this user may not speak with it.
     """
@@ -174,18 +179,42 @@ def daemon_address() -> str:
         return own
     socket = SERVICE_DIRECTORY / OPERATORS_SOCKET
     if not os.access(SERVICE_DIRECTORY, os.X_OK) or (socket.exists() and not os.access(socket, os.W_OK)):
+        watched = OBSERVERS_DIRECTORY / OBSERVERS_SOCKET
+        if os.access(watched, os.W_OK):
+            return f"ipc://{watched}"
         raise UsageError(_not_in_group())
     return f"ipc://{socket}" if socket.exists() else own
 
 
 def sockets_umask(operators: str) -> int:
     """Return the umask for a gateway's socket files: a service's are for its group, others for one user."""
+    return 0o117 if _is_service(operators) else 0o177
+
+
+def observers_address(operators: str) -> str | None:
+    """Return where a service answers those who only watch; None where nobody but its operators is served.
+
+    That is a directory beside the service's own, ``DIRECTORY-observers``, that belongs to the service's user.
+    """
+    if not _is_service(operators):
+        return None
+    own = Path(operators.removeprefix("ipc://")).parent
+    directory = own.with_name(f"{own.name}-observers")
+    try:
+        found = directory.lstat()
+    except OSError:
+        return None
+    fits = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & _OTHERS_WRITE
+    return f"ipc://{directory}/{OBSERVERS_SOCKET}" if fits else None
+
+
+def _is_service(operators: str) -> bool:
+    """Return whether an address lies in a service's runtime directory that its group may enter."""
     directory = Path(operators.removeprefix("ipc://")).parent
     with contextlib.suppress(OSError):
         service = directory == Path(os.environ.get("RUNTIME_DIRECTORY", "").split(":")[0])
-        if operators.startswith("ipc:///") and service and directory.stat().st_mode & stat.S_IXGRP:
-            return 0o117
-    return 0o177
+        return operators.startswith("ipc:///") and service and bool(directory.stat().st_mode & stat.S_IXGRP)
+    return False
 
 
 def _is_served(operators: str) -> bool:

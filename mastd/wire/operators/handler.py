@@ -22,8 +22,10 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
+from mastd.wire.access.peer_credentials import acting_as
 from mastd.wire.access.roles import Role, lesser
 from mastd.wire.access.sessions import (
+    NETWORK,
     Addresses,
     GatewayCounters,
     Order,
@@ -99,7 +101,7 @@ class OperatorHandler:
         addresses: Addresses = _NOWHERE,
         identity: PeerIdentity | None = None,
     ) -> None:
-        """Take one message, which is one frame; ``identity`` is whose key it is, None on the local socket."""
+        """Take one message, which is one frame, from ``identity``; None is for whoever they say they are."""
         self.counters.received += 1
         self._port.refresh(now_ns)  # judge by the newest status, not by that of the last poll
         if len(frames) != 1:
@@ -153,8 +155,10 @@ class OperatorHandler:
             )
             return
         role = hello.role if identity is None else lesser(hello.role, identity.role)
-        # A key proves who somebody is; what such a client says about itself proves nothing.
-        operator = identity.name if identity is not None else hello.operator
+        operator = hello.operator
+        if identity is not None:
+            # A key proves who somebody is; what such a client says about itself proves nothing.
+            operator = acting_as(operator, identity.name) if identity.local else identity.name
         session, dropped = self.sessions.open(peer, operator, role, now_ns, hello.name)
         self.counters.sessions_dropped += dropped
         welcome = Welcome(
@@ -294,7 +298,7 @@ class OperatorHandler:
             slot, serial = self._slots.offer(whole(self._port.status.scalar("loaded")))
             arguments = command.arguments
             profile = arguments.profile if isinstance(arguments, Load) else ""
-            if problem := helper.start(profile, slot, now_ns):
+            if problem := helper.start(profile, slot, now_ns, session.peer[0] == NETWORK):
                 reason = f"{verb} is refused: {problem}"
             else:
                 self._loading = Pending(session, command, BY_NAME[verb].request, (float(slot), float(serial)))

@@ -21,7 +21,17 @@ import zmq
 from mastd.errors import UsageError
 from mastd.wire.access.authentication import Authentication, Unheard, check_network
 from mastd.wire.access.keys import KeyRing
-from mastd.wire.access.sessions import Addresses, GatewayCounters, Peer, PeerIdentity
+from mastd.wire.access.peer_credentials import PeerUsers
+from mastd.wire.access.sessions import (
+    LOCAL,
+    NETWORK,
+    OBSERVERS,
+    Addresses,
+    GatewayCounters,
+    Peer,
+    PeerIdentity,
+)
+from mastd.wire.common.address import observers_address, snapshots_address, telemetry_address
 from mastd.wire.common.socket_file import SocketFile
 
 HIGH_WATER_MARK = 256
@@ -32,7 +42,6 @@ MAX_NOTICES = 1024
 MAX_FRAME = 1 << 16
 HANDSHAKE_MS = 2000
 LINGER_MS = 200
-LOCAL, NETWORK = 0, 1
 _MARKS = {
     int(zmq.ROUTER): HIGH_WATER_MARK,
     int(zmq.PUB): SNAPSHOT_HIGH_WATER_MARK,
@@ -78,6 +87,7 @@ class OperatorSockets:
         self._endpoint = ""
         self._outlets: dict[int, str] = {}
         """Addresses of the network's status and telemetry, by the kind of socket."""
+        self._users = PeerUsers()
         self._snapshots = {LOCAL: snapshots}
         self._telemetry = {LOCAL: telemetry} if telemetry is not None else {}
         try:
@@ -85,11 +95,26 @@ class OperatorSockets:
             self._publishers[LOCAL] = self._bound(zmq.PUB, snapshots)
             if telemetry is not None:
                 self._tellers[LOCAL] = self._bound(zmq.XPUB, telemetry)
+            if (observers := observers_address(local)) is not None:
+                self._open_observers(observers)
             if network is not None:
                 self._open_network(network, keys)
         except BaseException:
             self.close()
             raise
+
+    def _open_observers(self, address: str) -> None:
+        """Open the sockets of those on this machine who only watch; their directory says who that is."""
+        self._snapshots[OBSERVERS] = snapshots_address(address)
+        self._routers[OBSERVERS] = self._router(address)
+        self._publishers[OBSERVERS] = self._bound(zmq.PUB, self._snapshots[OBSERVERS])
+        opened = [address, self._snapshots[OBSERVERS]]
+        if self._telemetry:
+            self._telemetry[OBSERVERS] = telemetry_address(address)
+            self._tellers[OBSERVERS] = self._bound(zmq.XPUB, self._telemetry[OBSERVERS])
+            opened.append(self._telemetry[OBSERVERS])
+        for each in opened:
+            os.chmod(each.removeprefix("ipc://"), 0o666)
 
     def _open_network(self, address: str, keys: KeyRing | None) -> None:
         checked = check_network(address, keys)
@@ -134,7 +159,7 @@ class OperatorSockets:
             self._open_outlets()
 
     def receive(self, maximum: int) -> Iterator[tuple[Peer, list[bytes], PeerIdentity | None]]:
-        """Take at most ``maximum`` messages from each ROUTER: peer, frames, and whose key it is."""
+        """Take at most ``maximum`` messages from each ROUTER: peer, frames, and who it comes from."""
         for kind, router in self._routers.items():
             for _ in range(maximum):
                 try:
@@ -142,11 +167,12 @@ class OperatorSockets:
                     parts = router.recv_multipart(zmq.NOBLOCK, copy=False)
                 except zmq.Again:
                     break
-                identity = None
                 if kind == NETWORK and self._authentication is not None:
                     identity = self._authentication.identity(parts[-1], self._endpoint)
                     if identity is None:
                         continue
+                else:
+                    identity = self._users.identity(parts[-1], kind)
                 yield (kind, parts[0].bytes), [part.bytes for part in parts[1:]], identity
 
     def addresses(self, peer: Peer) -> Addresses:

@@ -15,7 +15,15 @@ import pytest
 from mastd.errors import UsageError
 from mastd.loop.realtime.lock import held
 from mastd.wire.common import address
-from mastd.wire.common.address import DAEMON_LOCK, OPERATORS_SOCKET, daemon_address, sockets_umask
+from mastd.wire.common.address import (
+    DAEMON_LOCK,
+    OBSERVERS_SOCKET,
+    OPERATORS_SOCKET,
+    daemon_address,
+    observers_address,
+    sockets_umask,
+)
+from tests.support.lab import ROOT
 
 NOBODY = 65534
 
@@ -92,3 +100,28 @@ def test_only_the_sockets_of_a_service_are_for_its_group(
     assert sockets_umask("ipc://@mastd") == 0o177
     service.chmod(0o700)
     assert sockets_umask(own) == 0o177, "its group may not enter"
+
+
+def test_observers_are_served_where_the_installation_has_made_a_directory_of_the_services_own(
+    service: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, watching = f"ipc://{service}/{OPERATORS_SOCKET}", service.with_name("service-observers")
+    service.chmod(0o750)
+    watching.mkdir(mode=0o750)
+    assert observers_address(own) is None, "not a service's"
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(service))
+    assert observers_address(own) == f"ipc://{watching}/{OBSERVERS_SOCKET}"
+    watching.chmod(0o770)
+    assert observers_address(own) is None, "others could lay sockets there"
+    watching.rmdir()
+    assert observers_address(own) is None
+    watching.symlink_to(service)
+    assert observers_address(own) is None
+
+
+def test_the_installation_makes_the_observers_directory_and_the_daemon_may_write_there() -> None:
+    directory = str(address.OBSERVERS_DIRECTORY)
+    lines = (ROOT / "systemd/mastd.tmpfiles").read_text(encoding="utf-8").splitlines()
+    assert f"d {directory} 0750 mastd mastd-observers -" in lines
+    assert "g mastd-observers -" in (ROOT / "systemd/mastd.sysusers").read_text(encoding="utf-8")
+    assert f"ReadWritePaths=-{directory}\n" in (ROOT / "systemd/mastd.service").read_text(encoding="utf-8")

@@ -14,6 +14,9 @@ from mastd.safety.states import State
 from mastd.wire.access.roles import ROLES, Role, called
 from mastd.wire.access.sessions import (
     CACHED_ANSWERS,
+    LOCAL,
+    NETWORK,
+    OBSERVERS,
     GatewayCounters,
     Order,
     Peer,
@@ -85,6 +88,16 @@ def test_a_session_answers_again_what_it_remembers_and_refuses_what_is_older() -
     assert session.order(CACHED_ANSWERS - 1) is Order.OLD
     session.begin(1000)
     assert session.order(999) is Order.OLD  # a gap is never filled afterwards
+
+
+def test_a_crowd_at_one_socket_takes_no_session_of_another() -> None:
+    sessions = Sessions(1.0, 1, capacity=3)
+    own, _ = sessions.open((LOCAL, b"anna"), "anna", "engineer", 0)
+    for door in (NETWORK, OBSERVERS):
+        for number in range(9):
+            sessions.open((door, b"%d" % number), "guest", "observer", 0)
+    assert sessions.find((LOCAL, b"anna"), own.number) is own
+    assert len(sessions) == 1 + 2 * 3
 
 
 def test_the_session_that_is_silent_longest_gives_its_place() -> None:
