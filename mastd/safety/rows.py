@@ -360,7 +360,8 @@ TABLE: tuple[Row, ...] = (
         "time since the gateway's last heartbeat; without it operators cannot stop the table",
         Action.STOP,
         "its heartbeat is back",
-        "The gateway process has ended or hangs: see its log. The loop stops the table by itself.",
+        "The gateway process has ended or hangs: see its log. The loop stops the table and lowers it by "
+        "itself; where the process has ended, the daemon then ends, and the service manager starts it anew.",
         threshold="timeouts.gateway_lost",
     ),
     Row(

@@ -110,7 +110,7 @@ class ChildWatch:
             self._heartbeat, self._heard_ns = self._requests.heartbeat, now
         silent = now - self._heard_ns
         if not gateway.alive():
-            return "its process has ended; operators cannot reach the daemon; restart the daemon"
+            return "its process has ended; nobody can reach the daemon, which lowers the table and ends"
         if silent > self._gateway_lost_ns:
-            return f"no heartbeat for {silent * 1e-9:.1f} s; operators cannot reach the daemon"
+            return f"no heartbeat for {silent * 1e-9:.1f} s; unreachable, the table is lowered"
         return None

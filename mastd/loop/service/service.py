@@ -21,6 +21,7 @@ from mastd.loop.cycle.supervisor import Supervisor
 from mastd.loop.loading import loader, settings_check
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.process import host, provenance
+from mastd.loop.process.child_watch import Process
 from mastd.loop.process.compile_progress import report_compiling
 from mastd.loop.process.description import description
 from mastd.loop.process.endpoints import Loading, Operators
@@ -37,7 +38,7 @@ from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, recorder_ring
 from mastd.record.service_log.log import destination
 from mastd.ring.ends import RingProducer
-from mastd.safety.faults import Fault
+from mastd.safety.faults import Code, Fault
 from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.blocks import NewestValueBlock
@@ -57,14 +58,21 @@ class ServiceScript:
     """Asks for nothing until the service is to end; then for stop and lower, until the table is down.
 
     A reload that was granted ends the loop as well; ``status`` then shows that it comes back.
+
+    Without its gateway nobody can ask for anything: once its fault has brought the table to rest, the script
+    lowers it. Where the gateway's process has ended it then ends the service, so that a service manager can
+    start all of it anew; one that only hangs may come back, and its operators then find the table down.
     """
 
-    def __init__(self, supervisor: Supervisor, stop: StopRequest, status: NewestValueBlock) -> None:
+    def __init__(
+        self, supervisor: Supervisor, stop: StopRequest, status: NewestValueBlock, gateway: Process
+    ) -> None:
         self.finished = False
         self.reload = False
         self._supervisor = supervisor
         self._stop = stop
         self._status = status
+        self._gateway = gateway
         self._stopped = False
 
     def heard(self, verb: Verb) -> None:
@@ -82,7 +90,10 @@ class ServiceScript:
                 self.heard(Verb.RELOAD)
             return Verb.RELOAD
         if not self._stop.requested:
-            return Verb.NONE
+            if Code.GATEWAY_LOST not in supervisor.latch.active:
+                return Verb.NONE
+            if self._gateway.alive():
+                return leave_fault(supervisor, now_ns)[0] if supervisor.state is State.FAULT else Verb.NONE
         match supervisor.state:
             case State.OFF:
                 self.finished = True
@@ -305,7 +316,7 @@ class Generation:
         if self._previous.last_ending:
             journal.event({"event": "last_ending", "text": self._previous.last_ending})
         host.connect_rigs(cycle, blocks, connection)
-        script = ServiceScript(cycle.supervisor, context.stop, blocks.status)
+        script = ServiceScript(cycle.supervisor, context.stop, blocks.status, gateway)
         always = DEGRADED if rights.degraded else ""
         status_reporter = StatusReporter(context.manager, cycle, context.stop, self._note, always)
         context.manager.attentive()

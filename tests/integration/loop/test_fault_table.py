@@ -36,7 +36,7 @@ segments:
 
 ELSEWHERE: dict[Code, str] = {
     Code.GATEWAY_LOST: (
-        "acceptance/test_serve.py::test_a_lost_gateway_stops_the_table_and_sigterm_still_ends_the_service"
+        "acceptance/test_serve.py::test_without_its_gateway_the_service_lowers_the_table_and_ends"
     ),
     Code.PLANT_LOST: "integration/loop/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",
     Code.SAMPLE_STALE: "integration/loop/test_loop.py::test_silence_stops_the_table_and_then_loses_the_plant",

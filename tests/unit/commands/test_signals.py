@@ -10,6 +10,7 @@ import pytest
 from mastd.commands.plant_options import stop_on_signals
 from mastd.loop.process.script import StopRequest
 from mastd.loop.service.service import ServiceScript
+from mastd.safety.faults import FaultLatch
 from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
@@ -54,13 +55,19 @@ class Table:
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self.latch = FaultLatch()
+
+    def alive(self) -> bool:
+        """Its gateway is there."""
+        return True
 
 
 @pytest.mark.parametrize("state", [State.OFF, State.READY, State.RUNNING])
 def test_sighup_reloads_a_service_in_off_and_is_refused_elsewhere(state: State) -> None:
     status = NewestValueBlock(status_layout(7))
     with stop_on_signals(reload=True) as stop:
-        script = ServiceScript(Table(state), stop, status)  # type: ignore[arg-type]
+        table = Table(state)
+        script = ServiceScript(table, stop, status, table)  # type: ignore[arg-type]
         assert script.next(0) is Verb.NONE
         os.kill(os.getpid(), signal.SIGHUP)
         assert script.next(0) is Verb.RELOAD, "the state machine refuses it, and the log says so"
