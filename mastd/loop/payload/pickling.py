@@ -1,7 +1,9 @@
-"""How a loaded vehicle crosses from the loader's process into the loop: a pickle of our own classes only.
+"""How a loaded vehicle crosses from the loader's process into the loop: a pickle that can run nothing.
 
-The bytes lie in memory that the gateway's children can write to. Reading them makes objects of ``mastd`` and
-of numpy's arrays, and refuses to look up anything else.
+A vehicle is a graph of some hundred small objects that share arrays, and must go on to the last bit: a plain
+format would be a second pickle. The bytes lie in memory that processes of the daemon's user can write to, so
+reading them is closed: it makes numpy's arrays and plain classes of the packages in ``_PACKAGES``, whose
+constructors only store, calls no function, and looks nothing else up, so no other module is even imported.
 """
 
 from __future__ import annotations
@@ -11,11 +13,6 @@ import pickle
 from typing import Final
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-_OURS: Final = tuple(
-    f"mastd.{package}."
-    for package in ("control", "loop.payload", "motion", "roads", "settings", "signals", "vehicle")
-)
-"""Packages whose classes vehicles and streams are made of: reading a name imports its module."""
 _FOREIGN: Final = frozenset(
     {
         ("numpy", "dtype"),
@@ -28,6 +25,26 @@ _FOREIGN: Final = frozenset(
         ("numpy.core.numeric", "_frombuffer"),
     }
 )
+_PACKAGES: Final = (
+    "mastd.vehicle.",
+    "mastd.formulations.",
+    "mastd.roads.",
+    "mastd.motion.",
+    "mastd.settings.profile.",
+)
+_MODULES: Final = frozenset(
+    {
+        "mastd.loop.payload.external_vehicle",
+        "mastd.loop.payload.frame_channels",
+        "mastd.loop.payload.hils",
+        "mastd.loop.payload.oils",
+        "mastd.loop.payload.rig_motion",
+        "mastd.loop.payload.virtual_drive",
+        "mastd.loop.rigs.bound_rig",
+    }
+)
+_PROGRAMS: Final = ("mastd.vehicle.fmu.", "mastd.vehicle.plots.", "mastd.vehicle.analysis.")
+"""Of those packages: what writes files, or is called by others."""
 
 
 def pack(content: object) -> bytes:
@@ -42,15 +59,18 @@ def unpack(data: bytes | memoryview) -> object:
     """Return what ``pack`` was given; raise ValueError for bytes that are none of ours."""
     try:
         return _Reader(io.BytesIO(data)).load()
-    except (Exception, SystemExit) as error:  # what a module does that is imported for it
+    except (Exception, SystemExit) as error:
         raise ValueError(f"not a pickle of mastd: {error}") from error
 
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> object:
-        """Return a class of mastd's vehicles or of numpy's arrays; raise for all else."""
-        if (module, name) in _FOREIGN or (module.startswith(_OURS) and "." not in name):
+        """Return a class of the simulated vehicles or of numpy's arrays; raise for all else."""
+        if (module, name) in _FOREIGN:
+            return super().find_class(module, name)
+        ours = module in _MODULES or (module.startswith(_PACKAGES) and not module.startswith(_PROGRAMS))
+        if ours and "." not in name:
             found = super().find_class(module, name)
-            if (module, name) in _FOREIGN or isinstance(found, type):
+            if isinstance(found, type) and found.__module__ == module:
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a loaded vehicle")
