@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from mastd.errors import MastdError, UsageError, printable
 
@@ -89,13 +89,10 @@ def open_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     sys.stdin = sys.stdin or io.TextIOWrapper(io.FileIO(0, closefd=False))
-    sys.stdout = sys.stdout or io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
+    if sys.stdout is None or sys.stdout is sys.__stdout__:
+        sys.stdout = _text(_Output(1, "w", closefd=False), sys.stdout)
     if sys.stderr is None or sys.stderr is sys.__stderr__:
-        encoding = sys.stderr.encoding if sys.stderr else "utf-8"
-        raw = io.BufferedWriter(_Messages(2, "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(raw, encoding, "mastd.plain", line_buffering=True)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="mastd.plain")
+        sys.stderr = _text(_Messages(2, "w", closefd=False), sys.stderr, lines=True)
 
 
 def defect(error: BaseException) -> str:
@@ -118,15 +115,36 @@ def defect(error: BaseException) -> str:
     return f"a defect of mastd, {what}{place}; a report could not be written anywhere: please send this line"
 
 
+class _Output(io.FileIO):
+    """Standard output: why it took no more is kept, since the layers above forget it."""
+
+    lost: OSError | None = None
+
+    def write(self, data: object) -> int | None:
+        """Write; raise OSError."""
+        try:
+            return super().write(data)  # type: ignore[arg-type]  # of typeshed: any buffer
+        except OSError as error:
+            self.lost = self.lost or error
+            raise
+
+
 class _Messages(io.FileIO):
     """Standard error: what cannot be written is nobody's loss but the reader's."""
 
     def write(self, data: object) -> int:
         """Write, or let it be."""
-        size = memoryview(data).nbytes  # type: ignore[arg-type]  # of typeshed: any buffer
+        size = memoryview(data).nbytes  # type: ignore[arg-type]
         with contextlib.suppress(OSError):
             return super().write(data) or size  # type: ignore[arg-type]
         return size
+
+
+def _text(raw: io.FileIO, before: TextIO | None, *, lines: bool = False) -> io.TextIOWrapper:
+    """Return a stream like the one ``before``, which has a sign of its own for what its encoding lacks."""
+    encoding = before.encoding if before is not None else "utf-8"
+    lines = lines or bool(getattr(before, "line_buffering", False))
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, "mastd.plain", line_buffering=lines)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -175,14 +193,19 @@ def _end(text: str, code: int) -> int:
 
 def _unwritten() -> OSError | None:
     """Return why standard output takes no more, None if it does; what it did not take is then forgotten."""
+    lost: OSError | None = None
     try:
         sys.stdout.flush()
     except OSError as error:
+        lost = error
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    if isinstance(raw, _Output):
+        lost, raw.lost = raw.lost or lost, None
+    if lost is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-        return error
-    return None
+    return lost
 
 
 def _refused(error: OSError) -> int:
