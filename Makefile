@@ -1,4 +1,5 @@
 # make demo: set up and run the main job.   make test: set up, then lint, types and tests.
+# make test PYTHON=python3.13 VENV=.venv-3.13: the same under another Python, 3.11 to 3.14, in an environment of its own.
 # make evidence: the longer proofs, and properties tried on new examples.   make soak: an hour of random operation, in virtual time.
 # make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
 # make wire-fuzz: a million false frames at every socket of a running daemon (SEED=1, FRAMES=1000000).
