@@ -120,7 +120,7 @@ class _Output(io.FileIO):
 
     lost: OSError | None = None
 
-    def write(self, data: object) -> int | None:
+    def write(self, data: object) -> int:
         """Write; raise OSError."""
         try:
             return super().write(data)  # type: ignore[arg-type]  # of typeshed: any buffer
