@@ -16,7 +16,7 @@ FOREIGN = (
     ("builtins", "eval"),
     ("mastd.__main__", "main"),
     ("mastd.cli", "main"),
-    ("mastd.wire.plant.process", "PlantProcess"),
+    ("mastd.wire.operators.client", "OperatorClient"),
     ("mastd.vehicle.state.trace", "Path"),
     ("mastd.vehicle.fmu.export", "export"),
     ("mastd.motion.profile.compiler", "compile_profile"),
