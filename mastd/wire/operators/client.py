@@ -9,8 +9,8 @@ Rigs have clients of their own, ``mastd.wire.rigs.client`` and ``mastd.wire.rigs
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
+import pwd
 import socket as machine
 import time
 from collections.abc import Iterator, Mapping
@@ -68,8 +68,8 @@ def identity() -> str:
             terminal = "/" + os.ttyname(descriptor).removeprefix("/dev/")
             break
     try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a user without a name
+        user = pwd.getpwuid(os.getuid()).pw_name  # as the gateway finds it, whatever the environment says
+    except KeyError:  # a user without a name
         user = str(os.getuid())
     name = f"{user}@{machine.gethostname()}{terminal}"[:MAX_NAME_LENGTH]
     return "".join(character if character.isprintable() else "?" for character in name)

@@ -112,3 +112,21 @@ def test_an_observer_is_led_to_the_observers_socket_and_reaches_no_other(service
     refused = as_somebody([OBSERVERS], lambda: watch_and_stop(place))
     assert "no permission" in str(refused) or "no daemon answers" in str(refused)
     assert "you are not in group" in str(as_somebody([], daemon_address))
+
+
+@pytest.fixture
+def protected() -> Iterator[None]:
+    """This process has the OOM protection of a service."""
+    file = Path("/proc/self/oom_score_adj")
+    before = file.read_text()
+    try:
+        file.write_text("-900")
+    except OSError:
+        pytest.skip("only a privileged process can be protected")
+    yield
+    file.write_text(before)
+
+
+def test_a_gateway_does_not_keep_the_daemons_oom_protection(protected: None, service: Daemon) -> None:
+    adjustment = Path(f"/proc/{service.handle.process_id}/oom_score_adj")
+    assert int(adjustment.read_text()) == 0
