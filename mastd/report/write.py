@@ -32,7 +32,7 @@ def write_page(page: Page, path: Path) -> None:
         if path.suffix.lower() == ".html":
             from mastd.report.drawing.html_page import html
 
-            whole.write_text(html(page), encoding="utf-8")
+            whole.write_text(html(page), encoding="utf-8", errors="backslashreplace")
         else:
             from mastd.report.drawing.sheets import write_sheets
 

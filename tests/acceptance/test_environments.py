@@ -91,8 +91,6 @@ LONG = "/" + "d" * 140
 @pytest.mark.parametrize(
     ("words", "around", "code", "told"),
     [
-        pytest.param(CHECK, Surroundings(streams="<&-"), 0, "", id="input closed"),
-        pytest.param(CHECK, Surroundings(streams=">&-"), 0, "", id="output closed"),
         pytest.param(CHECK, Surroundings(streams="2>&-"), 0, "", id="errors closed"),
         pytest.param(CHECK, Surroundings(streams="<&- >&- 2>&-"), 0, "", id="all closed"),
         pytest.param(CHECK, Surroundings(streams="2>/dev/full"), 0, "", id="errors full"),
@@ -113,7 +111,7 @@ LONG = "/" + "d" * 140
         ),
         pytest.param((*RUN, "--json"), Surroundings(streams="2>&-"), 0, "", id="run, errors closed"),
         pytest.param(CHECK, Surroundings(ASCII), 0, "", id="ASCII"),
-        pytest.param(CHECK, Surroundings({"PYTHONIOENCODING": "latin-1"}), 0, "", id="Latin-1"),
+        pytest.param(("profiles",), Surroundings({"PYTHONIOENCODING": "latin-1"}), 0, "", id="Latin-1"),
         pytest.param(("run", "--help"), Surroundings({"LC_ALL": "C", **ASCII}), 0, "", id="help, ASCII"),
         pytest.param(IK, Surroundings({"HOME": None, "TMPDIR": LONG}), 0, "", id="no home, no TMPDIR"),
         pytest.param(
@@ -154,11 +152,10 @@ def test_a_user_without_name_and_home_has_kernels_and_sockets(anywhere: Lab) -> 
 
 
 @needs_root
-@pytest.mark.parametrize("owner", [0, NOBODY])
-def test_a_run_leaves_the_runtime_directory_of_another_user_alone(owner: int, anywhere: Lab) -> None:
+def test_a_run_leaves_the_runtime_directory_of_another_user_alone(anywhere: Lab) -> None:
     foreign = anywhere.directory / "foreign"
     foreign.mkdir(mode=0o500)
-    os.chown(foreign, owner, owner)
+    os.chown(foreign, NOBODY, NOBODY)
     around = Surroundings({"XDG_RUNTIME_DIR": str(foreign)}, privileges=tuple(CLOSED_TO_ME))
     ended = done(anywhere, RUN, around)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -14,6 +14,7 @@ import sys
 import time
 from types import TracebackType
 
+from mastd import program
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
@@ -72,7 +73,7 @@ class LiveLine:
             self._process.wait()
 
 
-def main(descriptor: int, actuators: int, parent: int) -> None:
+def main(descriptor: int, actuators: int, parent: int) -> int:
     """Print the line until the run has ended or the loop's process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
@@ -89,7 +90,8 @@ def main(descriptor: int, actuators: int, parent: int) -> None:
             if status.scalar("ended"):
                 break
             time.sleep(REFRESH_S)
+    return 0
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:4]))
+    sys.exit(program.run(lambda: main(*(int(argument) for argument in sys.argv[1:4]))))

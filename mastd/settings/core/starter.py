@@ -6,6 +6,7 @@ In a checkout the starter files are ``config/``; in an installed wheel they are 
 from __future__ import annotations
 
 import difflib
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -38,8 +39,14 @@ def find(kind: str, name_or_path: str) -> Path:
     Raise UsageError, with the nearest name, if there is neither.
     """
     path = Path(name_or_path)
-    if path.is_file():
-        return path
+    try:
+        if stat.S_ISREG(path.stat().st_mode):
+            return path
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # closed, too long, a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{name_or_path}: {reason}") from error
     if path.suffix in {".yaml", ".yml"} or len(path.parts) > 1:
         raise UsageError(f"{name_or_path}: no such {kind} file")
     starter = starter_directory() / KINDS[kind] / f"{name_or_path}.yaml"

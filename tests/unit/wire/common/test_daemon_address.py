@@ -5,6 +5,8 @@ from __future__ import annotations
 import getpass
 import multiprocessing
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -21,6 +23,8 @@ from mastd.wire.common.address import (
     OPERATORS_SOCKET,
     daemon_address,
     observers_address,
+    private_directory,
+    runtime_directory,
     sockets_umask,
 )
 from tests.support.lab import ROOT
@@ -125,3 +129,34 @@ def test_the_installation_makes_the_observers_directory_and_the_daemon_may_write
     assert f"d {directory} 0750 mastd mastd-observers -" in lines
     assert "g mastd-observers -" in (ROOT / "systemd/mastd.sysusers").read_text(encoding="utf-8")
     assert f"ReadWritePaths=-{directory}\n" in (ROOT / "systemd/mastd.service").read_text(encoding="utf-8")
+
+
+def test_a_directory_that_cannot_hold_sockets_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = Path(tempfile.mkdtemp(prefix="mastd-test-"))
+    long = tmp_path / ("d" * 100)
+    long.mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("tempfile.tempdir", str(short))
+    monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
+    try:
+        for unfit in (long, tmp_path / "missing", tmp_path / "file"):
+            monkeypatch.setenv("XDG_RUNTIME_DIR", str(unfit))
+            assert runtime_directory() == short / f"mastd-{os.getuid()}"
+            assert private_directory().parent == short
+        assert stat.S_IMODE(runtime_directory().stat().st_mode) == 0o700
+    finally:
+        shutil.rmtree(short)
+
+
+def test_where_no_directory_is_left_the_variable_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("d" * 100)
+    long.mkdir()
+    monkeypatch.delenv("RUNTIME_DIRECTORY", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    monkeypatch.setattr("mastd.wire.common.address.MAX_PATH_LENGTH", 20)
+    with pytest.raises(UsageError, match=rf"XDG_RUNTIME_DIR: {long} is longer than .* Set XDG_RUNTIME_DIR"):
+        runtime_directory()
