@@ -57,6 +57,13 @@ def check(
     A sine that is corrected while it plays is examined as large as that may make it. A motion that its driver
     or a rig makes is proved by the boxes of its axes, see ``envelope.prove``.
     """
+    with np.errstate(all="ignore"):  # a figure that is no number does not pass, and is told as that
+        return _checked(profile, table, tell, motion)
+
+
+def _checked(
+    profile: ProfileSettings, table: TableSettings, tell: Tell | None, motion: Program | None
+) -> Preflight:
     payload, oils, stream = profile.payload, profile.oils, profile.stream
     if oils is not None:
         road = oils.road

@@ -72,12 +72,15 @@ class Preflight:
 
     def document(self) -> dict[str, object]:
         """Return the result as plain data for JSON; numbers that are not finite become None."""
+        return {key: _finite(value) for key, value in self._entries().items()}
+
+    def _entries(self) -> dict[str, object]:
         document: dict[str, object] = {
             "ok": self.ok,
             "scale": self.scale,
-            "limits": [_finite(vars(limit)) for limit in self.limits],
+            "limits": [vars(limit) for limit in self.limits],
             "duration_s": self.duration,
-            "oil": _finite(vars(self.oil)),
+            "oil": vars(self.oil),
             **self.files.document(),
             "oil_column_hz": list(self.oil_column_frequencies),
             "warnings": list(self.warnings),
@@ -98,7 +101,8 @@ class Preflight:
         lines = [*_table(self.limits), *self.files.lines()]
         if self.vehicle is not None:
             lines.extend(_vehicle_lines(self.vehicle))
-        modes = ", ".join(f"{frequency:.1f}" for frequency in self.oil_column_frequencies)
+        found = (frequency for frequency in self.oil_column_frequencies if math.isfinite(frequency))
+        modes = ", ".join(f"{frequency:.1f}" for frequency in found) or "unknown"
         carried = "payload" if self.vehicle is None else "vehicle, as one body,"
         lines.append(f"oil-column resonances of table and {carried}: {modes} Hz")
         lines.extend(f"warning: {warning}" for warning in self.warnings)
@@ -158,8 +162,10 @@ def _rounded(value: float, least: float = 1e-9) -> float:
     return 0.0 if abs(value) < least else value
 
 
-def _finite(values: dict[str, object]) -> dict[str, object]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in values.items()
-    }
+def _finite(value: object) -> object:
+    """Return plain data with None in the place of every number that is not finite."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -90,8 +90,8 @@ AngularJerk = Annotated[float, Quantity(units.ANGULAR_JERK)]
 Time = Annotated[float, Quantity(units.TIME)]
 Frequency = Annotated[float, Quantity(units.FREQUENCY)]
 Rate = Annotated[float, Quantity(units.RATE)]
-Mass = Annotated[float, Quantity(units.MASS)]
-Inertia = Annotated[float, Quantity(units.INERTIA)]
+Mass = Annotated[float, Quantity(units.MASS), Field(le=1e7)]
+Inertia = Annotated[float, Quantity(units.INERTIA), Field(ge=-1e10, le=1e10)]
 Force = Annotated[float, Quantity(units.FORCE)]
 Moment = Annotated[float, Quantity(units.MOMENT)]
 Pressure = Annotated[float, Quantity(units.PRESSURE)]
@@ -111,8 +111,9 @@ SweepRate = Annotated[float, Quantity(units.SWEEP_RATE)]
 AccelerationDensity = Annotated[float, Quantity(units.ACCELERATION_DENSITY)]
 AngularAccelerationDensity = Annotated[float, Quantity(units.ANGULAR_ACCELERATION_DENSITY)]
 
-Point = tuple[Length, Length, Length]
-"""Three coordinates."""
+Coordinate = Annotated[Length, Field(ge=-1000.0, le=1000.0)]
+Point = tuple[Coordinate, Coordinate, Coordinate]
+"""Three coordinates on a body: beyond what any has, squares of them would no longer be numbers."""
 
 
 def _unit_vector(direction: tuple[float, float, float]) -> tuple[float, float, float]:

@@ -145,9 +145,9 @@ class MoveSettings(Settings):
 class KinematicsSettings(Settings):
     """Bounds of the forward kinematics in the loop."""
 
-    tolerance: Annotated[Length, Field(gt=0)]
-    """Sum of the length residuals below which the pose is found."""
-    update_tolerance: Annotated[Length, Field(gt=0)]
+    tolerance: Annotated[Length, Field(gt=0, le=1e-4)]
+    """Sum of the length residuals below which the pose is found: what is shown is as wrong as that."""
+    update_tolerance: Annotated[Length, Field(gt=0, le=1e-4)]
     """Size of an update below which the pose is found (measured lengths fit no pose exactly)."""
     maximum_updates: Annotated[int, Field(ge=1, le=50)]
     """Updates per cycle at most."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mastd.commands import check as check_command
 from mastd.errors import SettingsError
@@ -215,6 +217,9 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     assert short.oil.least_oil == pytest.approx(least, rel=1e-6)
 
 
+HUGE = ("0", "1e-300", "1e-3", "1", "5", "1e6", "1e15", "1e300", "-1")
+
+
 def test_pose_that_the_observer_does_not_find(table: TableSettings) -> None:
     """A motion far outside the strokes is told by the forward kinematics; the document stays valid JSON."""
     far = with_table(table, stroke_margin=0.0)
@@ -222,6 +227,35 @@ def test_pose_that_the_observer_does_not_find(table: TableSettings) -> None:
     assert not result.ok
     assert limits(result)["forward_kinematics"].margin < 0.0
     json.dumps(result.document(), allow_nan=False)
+
+
+@pytest.mark.filterwarnings("error")
+@settings(max_examples=60)
+@given(
+    amplitude=st.sampled_from(HUGE),
+    gain=st.sampled_from(HUGE),
+    mass=st.sampled_from(HUGE),
+    centre=st.tuples(*3 * [st.sampled_from(("0", "1", "-1000", "1000", "2147483648", "1e300"))]),
+    inertia=st.sampled_from(HUGE),
+)
+def test_a_check_of_any_numbers_ends_in_a_document_or_in_lines_that_tell_why(
+    table: TableSettings, amplitude: str, gain: str, mass: str, centre: tuple[str, ...], inertia: str
+) -> None:
+    at = ", ".join(f"{part} m" for part in centre)
+    each = ", ".join(3 * [f"{inertia} kg m2"])
+    text = (
+        f"name: p\ngain: {gain}\npayload: {{kind: rigid, mass: {mass} t, centre_of_gravity: [{at}], "
+        f"inertia: [{each}]}}\nsegments: [{{kind: sine, frequency: 2 Hz, duration: 1 s, fade: 0.2 s, "
+        f"axes: {{heave: {{amplitude: {amplitude} mm}}}}}}]\n"
+    )
+    try:
+        read = load_text(text, "p.yaml", ProfileSettings)
+    except SettingsError:
+        return
+    result = check(read, table)
+    json.dumps(result.document(), allow_nan=False)
+    assert "nan" not in result.text().splitlines()[-2]
+    assert result.scale >= 1.0 if result.ok else result.scale < 1.0
 
 
 def test_numbers_beyond_all_bounds(table: TableSettings) -> None:
