@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.forward import DEFAULT_LIMITS, ForwardSolution, checked, solution
 from mastd.kinematics.geometry import Geometry, Legs
@@ -27,9 +29,18 @@ from mastd.kinematics.rotation import rotation_of, sines_cosines
 # A pivot of JᵀJ below this (m², as rotations are taken at 1 m) counts as a singular Jacobian.
 MIN_PIVOT = 1e-12
 
-# Rows of scratch, six numbers each: JᵀJ, then L; D Lᵀ; Jᵀ(l − l̂), then the update; a row of J.
-NORMAL_ROWS = 14
-_PRODUCT, _RIGHT, _ROW = 6, 12, 13
+
+class NormalRow(NamedTuple):
+    """Rows of scratch, six numbers each."""
+
+    normal: Annotated[int, Entry("m²", "JᵀJ, then L", 6)]
+    product: Annotated[int, Entry("m²", "D Lᵀ", 6)]
+    right: Annotated[int, Entry("m²", "Jᵀ(l − l̂), then the update")]
+    jacobian: Annotated[int, Entry("m", "a row of J")]
+
+
+NORMAL: Final = index_table(NormalRow)
+NORMAL_ROWS: Final = size_of(NORMAL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +67,19 @@ def solve_symmetric(work: FloatArray) -> float:
     taken afterwards. A pivot that is not positive means no solution.
     """
     minimum = math.inf
-    x = work[_RIGHT]
+    x = work[NORMAL.right]
     for column in range(6):
         for row in range(column, 6):
             value = work[row, column]
             for k in range(column):
-                value -= work[row, k] * work[_PRODUCT + column, k]
-            work[_PRODUCT + row, column] = value
-        pivot = work[_PRODUCT + column, column]
+                value -= work[row, k] * work[NORMAL.product + column, k]
+            work[NORMAL.product + row, column] = value
+        pivot = work[NORMAL.product + column, column]
         minimum = min(minimum, pivot)
         inverse = 1.0 / pivot
         work[column, column] = inverse
         for row in range(column + 1, 6):
-            work[row, column] = work[_PRODUCT + row, column] * inverse
+            work[row, column] = work[NORMAL.product + row, column] * inverse
     for row in range(6):
         for k in range(row):
             x[row] -= work[row, k] * x[k]
@@ -90,10 +101,10 @@ def normal_equations(legs: Legs, euler_rates: bool, lengths: FloatArray, at: Six
     c = (neutral[0] + at[0], neutral[1] + at[1], neutral[2] + at[2])
     residual = 0.0
     for row in range(6):
-        work[_RIGHT, row] = 0.0
+        work[NORMAL.right, row] = 0.0
         for column in range(row + 1):
             work[row, column] = 0.0
-    j = work[_ROW]
+    j = work[NORMAL.jacobian]
     for i in range(legs.table_joints.shape[0]):
         ax, ay, az = arm(legs, i, r)
         b = legs.base_joints[i]
@@ -114,7 +125,7 @@ def normal_equations(legs: Legs, euler_rates: bool, lengths: FloatArray, at: Six
             j[4] = cy * j[4] - sy * j[3]
             j[3] = along * cp - sp * j[5]
         for row in range(6):
-            work[_RIGHT, row] += j[row] * error
+            work[NORMAL.right, row] += j[row] * error
             for column in range(row + 1):
                 work[row, column] += j[row] * j[column]
     return residual
@@ -144,6 +155,6 @@ def newton(
             return False, update, residual
         if not solve_symmetric(work) > MIN_PIVOT:
             return False, update, residual
-        d = work[_RIGHT]
+        d = work[NORMAL.right]
         at, step = updated(at, (d[0], d[1], d[2], d[3], d[4], d[5]))
     return False, limits.maximum_updates, residual

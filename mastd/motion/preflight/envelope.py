@@ -27,7 +27,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
 from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds
@@ -49,11 +50,21 @@ from mastd.settings.table.table import TableSettings
 
 _HALVINGS = 14
 _PAIRS = list(itertools.combinations(range(6), 2))
-_STILL, _PUSHED, _MOVED, _PAIRED = 0, 1, 7, 13
-_PROBES = _PAIRED + len(_PAIRS)
-"""Motions looked at in each pose: at rest, unit accelerations, unit rates of each axis, and of each two."""
 _SHARPEST_TURN = 2.0 / math.sqrt(27.0)
 """Greatest s·(1 − s²) of a ratio s."""
+
+
+class ProbeRow(NamedTuple):
+    """Motions looked at in each pose."""
+
+    still: int
+    pushed: Annotated[int, Entry("1", "unit acceleration of each axis", 6)]
+    moved: Annotated[int, Entry("1", "unit rate of each axis", 6)]
+    paired: Annotated[int, Entry("1", "unit rates of each two axes", len(_PAIRS))]
+
+
+_PROBE: Final = index_table(ProbeRow)
+_PROBES: Final = size_of(_PROBE)
 
 
 class Proof(NamedTuple):
@@ -149,10 +160,10 @@ class Envelope:
         motions = np.zeros((len(poses), _PROBES, 4, 6))
         motions[:, :, 0] = poses[:, None]
         for axis in range(6):
-            motions[:, _PUSHED + axis, 2, axis] = 1.0
-            motions[:, _MOVED + axis, 1, axis] = 1.0
+            motions[:, _PROBE.pushed + axis, 2, axis] = 1.0
+            motions[:, _PROBE.moved + axis, 1, axis] = 1.0
         for probe, pair in enumerate(_PAIRS):
-            motions[:, _PAIRED + probe, 1, pair] = 1.0
+            motions[:, _PROBE.paired + probe, 1, pair] = 1.0
         count = self._geometry.actuators
         flat = motions.reshape(-1, 4, 6)
         actuators, centres = np.empty((len(flat), 4, count)), np.empty_like(flat)
@@ -170,13 +181,13 @@ class Envelope:
         )
         return _Grid(
             shape=tuple(len(values) for values in levels),
-            lengths=lengths[:, _STILL],
-            slopes=rates[:, _MOVED:_PAIRED],
+            lengths=lengths[:, _PROBE.still],
+            slopes=rates[:, _PROBE.moved : _PROBE.paired],
             bends=_quadratic(accelerations),
-            forces=forces[:, _STILL],
-            forces_linear=forces[:, _PUSHED:_MOVED] - forces[:, :1],
+            forces=forces[:, _PROBE.still],
+            forces_linear=forces[:, _PROBE.pushed : _PROBE.moved] - forces[:, :1],
             forces_quadratic=_quadratic(forces),
-            poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _STILL, 0],
+            poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _PROBE.still, 0],
         )
 
     def _actuators(self, scale: float) -> tuple[FloatArray, FloatArray]:
@@ -279,12 +290,12 @@ def mean_speeds(
 
 def _quadratic(probes: FloatArray) -> FloatArray:
     """Return the symmetric form (m, 6, 6, n) of what is quadratic in the rates, from ``probes`` (m, p, n)."""
-    still = probes[:, _STILL]
+    still = probes[:, _PROBE.still]
     form = np.zeros((len(probes), 6, 6, probes.shape[-1]))
     for axis in range(6):
-        form[:, axis, axis] = probes[:, _MOVED + axis] - still
+        form[:, axis, axis] = probes[:, _PROBE.moved + axis] - still
     for probe, (one, other) in enumerate(_PAIRS):
-        mixed = probes[:, _PAIRED + probe] - still - form[:, one, one] - form[:, other, other]
+        mixed = probes[:, _PROBE.paired + probe] - still - form[:, one, one] - form[:, other, other]
         form[:, one, other] = form[:, other, one] = 0.5 * mixed
     return form
 

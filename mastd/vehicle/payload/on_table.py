@@ -23,11 +23,12 @@ takes it over in ``FADE`` seconds.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation
 from mastd.roads.ground import Ground, write_plane
@@ -45,73 +46,85 @@ FADE: Final = 2.0
 MAX_STEPS: Final = 100
 """Steps at most that one call takes; a longer gap is passed in as many."""
 
-# places in the block of the table under the vehicle
-POSITION_ON_TABLE, POSE, POINT, TURN, SPEED, OFFSET, TIME, STEP, MOVED = 0, 3, 9, 12, 21, 27, 30, 31, 32
-"""d; last pose; last r; last R; last v and ω; z₀, roll and pitch at the start; s since then; h; 1 after the
-first step."""
-TABLE_SIZE: Final = 33
+
+class TableRow(NamedTuple):
+    """The table under the vehicle."""
+
+    origin: Annotated[int, Entry("m", "d", 3)]
+    pose: Annotated[int, Entry("m", "the last one; angles in rad", 6)]
+    point: Annotated[int, Entry("m", "the last r", 3)]
+    turn: Annotated[int, Entry("1", "the last R by rows", 9)]
+    speed: Annotated[int, Entry("m/s", "the last v, and ω in rad/s", 6)]
+    offset: Annotated[int, Entry("m", "z₀, and roll and pitch at the start in rad", 3)]
+    time: Annotated[int, Entry("s", "since the start")]
+    step: Annotated[int, Entry("s", "h")]
+    moved: Annotated[int, Entry("1", "1 after the first step")]
+
+
+TABLE: Final = index_table(TableRow)
+TABLE_SIZE: Final = size_of(TABLE)
 SCRATCH: Final = 24
 
 
 @fused_kernel
 def _put_plane(table: FloatArray, pose: FloatArray, point: FloatArray, turn: FloatArray) -> None:
     """Write r (3) and R (3, 3) of a pose (6)."""
-    fraction = table[TIME] / FADE
+    fraction = table[TABLE.time] / FADE
     left = 0.0
     if fraction < 1.0:
         left = 1.0 - fraction * fraction * fraction * (10.0 - fraction * (15.0 - 6.0 * fraction))
-    r = rotation(pose[3] - left * table[OFFSET + 1], pose[4] - left * table[OFFSET + 2], pose[5])
+    r = rotation(pose[3] - left * table[TABLE.offset + 1], pose[4] - left * table[TABLE.offset + 2], pose[5])
     (turn[0, 0], turn[0, 1], turn[0, 2], turn[1, 0], turn[1, 1]) = (r[0], r[1], r[2], r[3], r[4])
     (turn[1, 2], turn[2, 0], turn[2, 1], turn[2, 2]) = (r[5], r[6], r[7], r[8])
     for n in range(3):
-        point[n] = pose[n] - table[POSITION_ON_TABLE + n]
+        point[n] = pose[n] - table[TABLE.origin + n]
         for k in range(3):
-            point[n] += turn[n, k] * table[POSITION_ON_TABLE + k]
-    point[2] -= table[OFFSET]
+            point[n] += turn[n, k] * table[TABLE.origin + k]
+    point[2] -= table[TABLE.offset]
 
 
 @fused_kernel
 def _move_plane(table: FloatArray, pose: FloatArray, scratch: FloatArray, ground: FloatArray) -> None:
     """Move the plane to a pose (6), one step later, and write it to ``ground``; ``scratch`` (24)."""
-    step = table[STEP]
-    table[TIME] += step
+    step = table[TABLE.step]
+    table[TABLE.time] += step
     point, turn = scratch[:3], scratch[3:12].reshape((3, 3))
-    rate, last = scratch[12:18], table[SPEED : SPEED + 6]
+    rate, last = scratch[12:18], table[TABLE.speed : TABLE.speed + 6]
     _put_plane(table, pose, point, turn)
-    before = table[TURN : TURN + 9].reshape((3, 3))
+    before = table[TABLE.turn : TABLE.turn + 9].reshape((3, 3))
     # R_k R_{k-1}^T = exp(h omega): its skew part is sin(angle) times the axis.
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         rate[3 + k] = 0.0
         for n in range(3):
             rate[3 + k] += 0.5 * (turn[j, n] * before[i, n] - turn[i, n] * before[j, n])
-        rate[k] = (point[k] - table[POINT + k]) / step
+        rate[k] = (point[k] - table[TABLE.point + k]) / step
     square = rate[3] ** 2 + rate[4] ** 2 + rate[5] ** 2
     factor = (1.0 + square * (1.0 / 6.0 + square * 3.0 / 40.0)) / step
     for k in range(3):
         rate[3 + k] *= factor
-    moved = table[MOVED]
+    moved = table[TABLE.moved]
     for k in range(6):
         middle = rate[k]
         rate[k] += 0.5 * moved * (middle - last[k])
         last[k] = middle
-    table[MOVED] = 1.0
+    table[TABLE.moved] = 1.0
     write_plane(ground, point, turn, rate[:3], rate[3:6])
     for k in range(3):
-        table[POINT + k] = point[k]
+        table[TABLE.point + k] = point[k]
     for k in range(9):
-        table[TURN + k] = scratch[3 + k]
+        table[TABLE.turn + k] = scratch[3 + k]
 
 
 @fused_kernel
 def at_centre(table: FloatArray, wrench: FloatArray, out: FloatArray) -> None:
     """Write a wrench (6) on the ground about the origin of W as that at C in P axes."""
-    turn = table[TURN : TURN + 9].reshape((3, 3))
-    cx, cy, cz = table[POINT], table[POINT + 1], table[POINT + 2]
+    turn = table[TABLE.turn : TABLE.turn + 9].reshape((3, 3))
+    cx, cy, cz = table[TABLE.point], table[TABLE.point + 1], table[TABLE.point + 2]
     for k in range(3):
-        cx -= turn[0, k] * table[POSITION_ON_TABLE + k]
-        cy -= turn[1, k] * table[POSITION_ON_TABLE + k]
-        cz -= turn[2, k] * table[POSITION_ON_TABLE + k]
+        cx -= turn[0, k] * table[TABLE.origin + k]
+        cy -= turn[1, k] * table[TABLE.origin + k]
+        cz -= turn[2, k] * table[TABLE.origin + k]
     mx = wrench[3] - (cy * wrench[2] - cz * wrench[1])
     my = wrench[4] - (cz * wrench[0] - cx * wrench[2])
     mz = wrench[5] - (cx * wrench[1] - cy * wrench[0])
@@ -128,8 +141,8 @@ def move(
     what is left of it; ``table`` (TABLE_SIZE,), ``scratch`` (SCRATCH,)."""
     between = scratch[18:24]
     for n in range(6):
-        between[n] = table[POSE + n] + fraction * (pose[n] - table[POSE + n])
-        table[POSE + n] = between[n]
+        between[n] = table[TABLE.pose + n] + fraction * (pose[n] - table[TABLE.pose + n])
+        table[TABLE.pose + n] = between[n]
     _move_plane(table, between, scratch, ground)
 
 
@@ -140,12 +153,12 @@ def stand(
     """Let the vehicle stand, as settled, on the table at ``pose`` (6): its wrench at C (6)."""
     _put_plane(table, pose, scratch[:3], scratch[3:12].reshape((3, 3)))
     for k in range(3):
-        table[POINT + k] = scratch[k]
+        table[TABLE.point + k] = scratch[k]
     for k in range(9):
-        table[TURN + k] = scratch[3 + k]
+        table[TABLE.turn + k] = scratch[3 + k]
     for k in range(6):
-        table[POSE + k] = pose[k]
-        table[SPEED + k] = 0.0
+        table[TABLE.pose + k] = pose[k]
+        table[TABLE.speed + k] = 0.0
     at_centre(table, wrench, out)
 
 
@@ -197,8 +210,8 @@ class VehicleOnTable:
         self._report = np.zeros(REPORT_SIZE)
         self._wrenches = np.zeros(WRENCHES)
         self._table = np.zeros(TABLE_SIZE)
-        self._table[POSITION_ON_TABLE : POSITION_ON_TABLE + 3] = position
-        self._table[STEP] = step
+        self._table[TABLE.origin : TABLE.origin + 3] = position
+        self._table[TABLE.step] = step
         self._scratch = np.zeros(SCRATCH)
         self._take_step = simulation.bind(
             self._inputs, self._ground, self._report, self._rows, self._wrenches
@@ -214,14 +227,14 @@ class VehicleOnTable:
     def lie(self, pose: FloatArray) -> None:
         """Stand as settled on a table that lies still at ``pose`` (6); what moved before, and what was given,
         is forgotten."""
-        if self._table[MOVED] != 0.0:
+        if self._table[TABLE.moved] != 0.0:
             restore(self._blocks, self._start)
             self.signals[:] = self._at_rest
         self._prescribed.drop()
         self._inputs[0, self._columns.drive_torque] = 0.0
         table = self._table
-        table[[TIME, MOVED]] = 0.0
-        table[OFFSET : OFFSET + 3] = pose[2:5]
+        table[[TABLE.time, TABLE.moved]] = 0.0
+        table[TABLE.offset : TABLE.offset + 3] = pose[2:5]
         self.missed = 0
         stand(table, self._scratch, pose, self._settled, self.wrench)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.bench.kinematics import batch as batch_module
-from mastd.bench.kinematics.batch import LANES, SCRATCH_SIZE, Batch, observe_batch
+from mastd.bench.kinematics.batch import BLOCK, LANES, SCRATCH_SIZE, Batch, observe_batch
 from mastd.bench.kinematics.newton import NORMAL_ROWS, Newton, solve_symmetric
 from mastd.bench.kinematics.rows import Rows, newton_rows, observe_rows, second_order_rows
 from mastd.bench.kinematics.second_order import SecondOrderObserver, length_hessian, observe_from_neutral
@@ -237,10 +237,10 @@ def test_batch_leaves_angles_beyond_the_series_to_the_scalar_kernel() -> None:
     constants, block = np.zeros(SCRATCH_SIZE), np.zeros(SCRATCH_SIZE)
     block[:] = 1.0
     batch_module._residual_block(constants, block)
-    assert np.isnan(block[batch_module._RESIDUAL * LANES])
+    assert np.isnan(block[BLOCK.residual * LANES])
     block[3 * LANES : 6 * LANES] = SMALL_ANGLE
     batch_module._residual_block(constants, block)
-    assert np.isfinite(block[batch_module._RESIDUAL * LANES])
+    assert np.isfinite(block[BLOCK.residual * LANES])
 
 
 def test_normal_equations_are_solved_as_by_the_library() -> None:
