@@ -43,11 +43,10 @@ from mastd.kernel import merged_kernel, separate_kernel
 from mastd.roads.ground import Ground
 from mastd.settings.vehicle.solver_names import Integrator
 from mastd.vehicle.blocks.fields import REPORT, REPORT_SIZE
-from mastd.vehicle.equations.reaction import guided, reaction
 from mastd.vehicle.equilibrium.dense_equations import System
 from mastd.vehicle.joints.arrays import CONSTRAINT
 from mastd.vehicle.solver.choice import Solver
-from mastd.vehicle.solver.compiled_step import WRENCHES, Bound, ground_wrench
+from mastd.vehicle.solver.compiled_step import WRENCHES, Bound, write_wrenches
 from mastd.vehicle.solver.recording import TraceLayout, record
 from mastd.vehicle.solver.snapshot import Blocks
 from mastd.vehicle.state.arrays import Arrays
@@ -107,12 +106,7 @@ def take_tree_steps(
         _report(tree, workspaces, failed, report)
         if keep:
             record(car, heights, report, table[k])
-    ground_wrench(car, wrench)
-    if guided(car):
-        for k in range(6):
-            wrench[6 + k] = wrench[k]
-    else:
-        reaction(car, settings.gravity, wrench[6:])
+    write_wrenches(car, settings.gravity, wrench)
 
 
 @merged_kernel

@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.constraints.partition import expand
 from mastd.formulations.methods.mass_matrix import Columns, add_inertia
 from mastd.formulations.methods.reduced_indices import (
     ReducedIndices,
-    group_of,
     is_current,
     reduced_indices_of,
+    solve_reduced,
     update_indices,
 )
-from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
+from mastd.formulations.methods.sparse_cholesky import clear
 from mastd.formulations.tree.arrays import BODY_GROUP, LINK, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
@@ -112,14 +111,7 @@ def solve_independent(tree: Tree, car: Arrays, work: IndependentWorkspace) -> in
         values[i] = 0.0
     velocity_matrices(tree, work)
     add_inertia(tree, work.columns, work.v, work.w, work.residual, work.mass, values)
-    failed = factor(indices.pattern, work.mass)
-    if failed > 0:
-        return 1 + group_of(tree, indices.coordinate[failed - 1])
-    solve(indices.pattern, work.mass, values)
-    for i in range(values.shape[0]):
-        tree.udot[indices.coordinate[i]] = values[i]
-    expand(tree, tree.g_cells, tree.udot)
-    return 0
+    return solve_reduced(tree, indices, work.mass, values)
 
 
 @merged_kernel

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
-from mastd.formulations.constraints.partition import expand
 from mastd.formulations.methods.mass_matrix import (
     Columns,
     add_inertia,
@@ -21,12 +20,12 @@ from mastd.formulations.methods.mass_matrix import (
 )
 from mastd.formulations.methods.reduced_indices import (
     ReducedIndices,
-    group_of,
     is_current,
     reduced_indices_of,
+    solve_reduced,
     update_indices,
 )
-from mastd.formulations.methods.sparse_cholesky import clear, factor, solve
+from mastd.formulations.methods.sparse_cholesky import clear
 from mastd.formulations.tree.arrays import BODY_GROUP, FREE, Tree
 from mastd.kernel import fused_kernel, merged_kernel, separate_kernel
 from mastd.vehicle.state.arrays import Arrays
@@ -112,14 +111,7 @@ def solve_partitioning(tree: Tree, car: Arrays, work: PartitioningWorkspace) -> 
     for i in range(values.shape[0]):
         values[i] = 0.0
     _project(tree, work)
-    failed = factor(indices.pattern, work.mass)
-    if failed > 0:
-        return 1 + group_of(tree, indices.coordinate[failed - 1])
-    solve(indices.pattern, work.mass, values)
-    for i in range(values.shape[0]):
-        tree.udot[indices.coordinate[i]] = values[i]
-    expand(tree, tree.g_cells, tree.udot)
-    return 0
+    return solve_reduced(tree, indices, work.mass, values)
 
 
 @fused_kernel

@@ -1,5 +1,5 @@
-"""Where the independent coordinates stand in the reduced equations, and on which of them the dependent ones
-hang.
+"""Where the independent coordinates stand in the reduced equations, on which of them the dependent ones hang,
+and the equations' solution.
 
 A group's number of independent coordinates is fixed, so their places are: they are found once, and with them
 where the reduced mass matrix has entries. Which coordinates stand there changes when a group's choice does.
@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.arrays import IntArray
-from mastd.formulations.methods.sparse_cholesky import Pattern, elimination_order, pattern_of
+from mastd.arrays import FloatArray, IntArray
+from mastd.formulations.constraints.partition import expand
+from mastd.formulations.methods.sparse_cholesky import Pattern, elimination_order, factor, pattern_of, solve
 from mastd.formulations.tree.arrays import BODY_GROUP, FREE, LINK, Tree
 from mastd.kernel import fused_kernel
 
@@ -157,3 +158,20 @@ def update_indices(tree: Tree, indices: ReducedIndices) -> None:
                 )
                 at -= 1
             indices.column_equation[at], indices.column[at] = equation, k
+
+
+@fused_kernel
+def solve_reduced(tree: Tree, indices: ReducedIndices, mass: FloatArray, values: FloatArray) -> int:
+    """Write ``udot`` of all free coordinates, given the reduced ``mass`` and, in ``values``, its right-hand
+    side: those of the independent ones, then the dependent ones by (27).
+
+    Both are overwritten. Returns 0, or 1 + the group that is singular.
+    """
+    failed = factor(indices.pattern, mass)
+    if failed > 0:
+        return 1 + group_of(tree, indices.coordinate[failed - 1])
+    solve(indices.pattern, mass, values)
+    for i in range(values.shape[0]):
+        tree.udot[indices.coordinate[i]] = values[i]
+    expand(tree, tree.g_cells, tree.udot)
+    return 0

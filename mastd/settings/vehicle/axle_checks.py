@@ -44,11 +44,7 @@ class _Subframe(Protocol):
     def bodies(self) -> Mapping[str, BodySettings]: ...
 
 
-class Group(Protocol):
-    """What a group of bodies is checked by."""
-
-    @property
-    def hardpoints(self) -> Mapping[str, Triple]: ...
+class _Parts(Protocol):
     @property
     def bodies(self) -> Mapping[str, BodySettings]: ...
     @property
@@ -57,19 +53,20 @@ class Group(Protocol):
     def springs(self) -> Mapping[str, SpringSettings]: ...
 
 
-class Axle(Protocol):
+class Group(_Parts, Protocol):
+    """What a group of bodies is checked by."""
+
+    @property
+    def hardpoints(self) -> Mapping[str, Triple]: ...
+
+
+class Axle(_Parts, Protocol):
     """What an axle of free definition is checked by."""
 
     @property
     def hardpoints(self) -> _Hardpoints: ...
     @property
     def right_hardpoints(self) -> Mapping[str, Triple]: ...
-    @property
-    def bodies(self) -> Mapping[str, BodySettings]: ...
-    @property
-    def joints(self) -> Mapping[str, Joint]: ...
-    @property
-    def springs(self) -> Mapping[str, SpringSettings]: ...
     @property
     def rack(self) -> object: ...
     @property

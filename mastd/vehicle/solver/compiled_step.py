@@ -60,12 +60,18 @@ def take_steps(
             if not method.exact:
                 report[REPORT.joint_rate] = max_constraint_rate(car, method.relative)
             record(car, heights, report, table[k])
+    write_wrenches(car, method.gravity, wrench)
+
+
+@fused_kernel
+def write_wrenches(car: Arrays, gravity: float, wrench: FloatArray) -> None:
+    """Write both wrenches (WRENCHES) on the ground in the last step, see ``StepOutput``."""
     ground_wrench(car, wrench)
     if guided(car):
         for k in range(6):
             wrench[6 + k] = wrench[k]
     else:
-        reaction(car, method.gravity, wrench[6:])
+        reaction(car, gravity, wrench[6:])
 
 
 class Bound:

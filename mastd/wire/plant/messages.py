@@ -66,45 +66,41 @@ class SampleFlag(enum.IntFlag):
     DRIVE_TIMED_OUT = 128
 
 
-class Sample:
-    """One plant sample; ``values`` is the float64 block (its own, or one given) and ``field`` a view into it.
+class _Message:
+    """What both messages have; ``values`` is the float64 block (its own, or one given)."""
 
-    ``valid`` has one bit per value of the block (bit k set: value k is valid).
-    ``command_sequence`` is the sequence of the last command the plant has applied, −1 before the first.
-    """
-
-    __slots__ = (
-        "_all_valid",
-        "_bytes",
-        "boot_id",
-        "command_sequence",
-        "flags",
-        "layout",
-        "sequence",
-        "stage",
-        "step",
-        "time_ns",
-        "valid",
-        "values",
-    )
+    __slots__ = ("_bytes", "layout", "sequence", "stage", "step", "values")
 
     def __init__(self, layout: Layout, values: FloatArray | None = None) -> None:
         self.layout = layout
         self.values: FloatArray = np.zeros(layout.size) if values is None else values
         self._bytes = self.values.data.cast("B")
-        self.boot_id = 0
         self.sequence = 0
         self.step = 0
-        self.time_ns = 0
-        self.command_sequence = -1
-        self.stage = 0
-        self.flags = 0
-        self._all_valid = (1 << layout.size) - 1
-        self.valid = self._all_valid
+        self.stage = int(Stage.OFF)
 
     def field(self, name: str) -> FloatArray:
         """Return the view of one field of the block."""
         return self.values[self.layout.slices[name]]
+
+
+class Sample(_Message):
+    """One plant sample; ``values`` is the float64 block and ``field`` a view into it.
+
+    ``valid`` has one bit per value of the block (bit k set: value k is valid).
+    ``command_sequence`` is the sequence of the last command the plant has applied, −1 before the first.
+    """
+
+    __slots__ = ("_all_valid", "boot_id", "command_sequence", "flags", "time_ns", "valid")
+
+    def __init__(self, layout: Layout, values: FloatArray | None = None) -> None:
+        super().__init__(layout, values)
+        self.boot_id = 0
+        self.time_ns = 0
+        self.command_sequence = -1
+        self.flags = 0
+        self._all_valid = (1 << layout.size) - 1
+        self.valid = self._all_valid
 
     def copy_from(self, other: Sample) -> None:
         """Take over every part of ``other``, which has the same layout."""
@@ -158,23 +154,14 @@ class Sample:
         self._bytes[:] = block
 
 
-class Command:
-    """One command to the plant; ``values`` is the float64 block (its own, or one given)."""
+class Command(_Message):
+    """One command to the plant."""
 
-    __slots__ = ("_bytes", "layout", "mode", "sequence", "stage", "step", "values")
+    __slots__ = ("mode",)
 
     def __init__(self, layout: Layout, values: FloatArray | None = None) -> None:
-        self.layout = layout
-        self.values: FloatArray = np.zeros(layout.size) if values is None else values
-        self._bytes = self.values.data.cast("B")
-        self.sequence = 0
-        self.step = 0
+        super().__init__(layout, values)
         self.mode = int(DriveMode.DISABLED)
-        self.stage = int(Stage.OFF)
-
-    def field(self, name: str) -> FloatArray:
-        """Return the view of one field of the block."""
-        return self.values[self.layout.slices[name]]
 
     def copy_from(self, other: Command) -> None:
         """Take over every part of ``other``, which has the same layout."""
