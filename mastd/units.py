@@ -132,16 +132,8 @@ SLIP_ANGLE_GAIN = _dimension(
 )
 RATIO = _dimension("ratio", "0.9", ("", 1), ("%", "1e-2"), bare=True)
 SWEEP_RATE = _dimension("sweep rate", "1 oct/min", ("oct/s", 1), ("oct/min", _MINUTE))
-DISPLACEMENT_DENSITY = _dimension(
-    "displacement density", "0.1 mm2/Hz", ("m2/Hz", 1), ("cm2/Hz", "1e-4"), ("mm2/Hz", "1e-6")
-)
-VELOCITY_DENSITY = _dimension("velocity density", "1e-4 (m/s)2/Hz", ("(m/s)2/Hz", 1), ("(mm/s)2/Hz", "1e-6"))
 ACCELERATION_DENSITY = _dimension(
     "acceleration density", "0.01 g2/Hz", ("(m/s2)2/Hz", 1), ("(mm/s2)2/Hz", "1e-6"), ("g2/Hz", _G * _G)
-)
-ANGLE_DENSITY = _dimension("angle density", "1e-6 rad2/Hz", ("rad2/Hz", 1), ("deg2/Hz", _DEGREE * _DEGREE))
-ANGULAR_VELOCITY_DENSITY = _dimension(
-    "angular velocity density", "1e-4 (rad/s)2/Hz", ("(rad/s)2/Hz", 1), ("(deg/s)2/Hz", _DEGREE * _DEGREE)
 )
 ANGULAR_ACCELERATION_DENSITY = _dimension(
     "angular acceleration density",

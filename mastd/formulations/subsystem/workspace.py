@@ -54,7 +54,7 @@ class SubsystemWorkspace(NamedTuple):
     """What ``subsystem.solve_subsystems`` works with; f: most independent coordinates of a subsystem."""
 
     table: IntArray
-    """(subsystems, SUBSYSTEM_FIELDS)."""
+    """(subsystems, SUBSYSTEM)."""
     links: IntArray
     """Links by subsystem, in height order."""
     local_index: IntArray
@@ -76,7 +76,7 @@ class SubsystemWorkspace(NamedTuple):
     equations: IntArray
     """Rows of all joints of the subsystems in Cartesian coordinates, as ``build_tree.constraint_rows``."""
     composite: FloatArray
-    """(links, COMPOSITE_FIELDS) of a link and all above it; of the chassis: of the whole vehicle."""
+    """(links, COMPOSITE) of a link and all above it; of the chassis: of the whole vehicle."""
     state_columns: FloatArray
     """(n, 6) B_j of (23)."""
     coupling: FloatArray

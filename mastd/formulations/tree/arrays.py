@@ -81,7 +81,6 @@ class BodyGroupRow(NamedTuple):
 LINK: Final = index_table(LinkRow)
 LINK_SIZE: Final = size_of(LINK)
 JOINT: Final = index_table(JointConstants)
-JOINT_SIZE: Final = size_of(JOINT)
 CUT_ROW: Final = index_table(CutRow)
 CUT_ROW_SIZE: Final = size_of(CUT_ROW)
 BODY_GROUP: Final = index_table(BodyGroupRow)
@@ -100,7 +99,7 @@ class Tree(NamedTuple):
     """All that the kernels of the formulations read and write. n coordinates, m rows, P columns."""
 
     links: IntArray
-    """(links, LINK_FIELDS) in height order, the chassis first."""
+    """(links, LINK) in height order, the chassis first."""
     path: IntArray
     """(P) coordinates, each link's lower ones in rising order."""
     link_of: IntArray
@@ -110,18 +109,18 @@ class Tree(NamedTuple):
     fixed: IntArray
     """(n) FREE, HELD or DRIVEN."""
     joints: FloatArray
-    """(links, JOINT_CONSTANTS)."""
+    """(links, JOINT)."""
     mass: FloatArray
     """(links)."""
     inertia_constants: FloatArray
     """(links, 6) xx, yy, zz, xy, xz, yz about the centre of mass, own axes."""
     row_table: IntArray
-    """(m, ROW_FIELDS)."""
+    """(m, CUT_ROW)."""
     row_columns: IntArray
     """(…, 3) for each coordinate in a row its place in ``path``, the coordinate, and 0 (body A) or 1 (body
     B): those of the loop alone, since what both branches have below them cancels."""
     groups: IntArray
-    """(body groups, GROUP_FIELDS)."""
+    """(body groups, BODY_GROUP)."""
     outside: IntArray
     """Coordinates of other groups in a group's rows."""
     members: IntArray

@@ -191,7 +191,6 @@ AIR_SIZE: Final = size_of(AIR)
 GROUP: Final = index_table(GroupRow)
 GROUP_SIZE: Final = size_of(GROUP)
 CLOCK: Final = index_table(ClockRow)
-CLOCK_SIZE: Final = size_of(CLOCK)
 REPORT: Final = index_table(ReportRow)
 REPORT_SIZE: Final = size_of(REPORT)
 

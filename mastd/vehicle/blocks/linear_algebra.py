@@ -1,4 +1,4 @@
-"""Dense factorisation and solution by plain loops: LU with and without row exchange, LDLᵀ, LU in lanes.
+"""Dense factorisation and solution by plain loops: LU with and without row exchange, LU in lanes.
 
 Each factor routine works in place. L has ones on its diagonal and lies below it, U lies above it, and on the
 diagonal stand the reciprocals of the pivots, so that a solution needs no division.
@@ -151,28 +151,6 @@ def invert(a: FloatArray, n: int, pivots: IntArray) -> bool:
             for i in range(n):
                 a[i, k], a[i, pivot] = a[i, pivot], a[i, k]
     return True
-
-
-@fused_kernel
-def ldlt_solve(a: FloatArray, n: int, x: FloatArray) -> None:
-    """Replace the right-hand side ``x`` (n) by the solution of the symmetric A x = b, by LDLᵀ.
-
-    Only the upper triangle of ``a`` is read; it becomes D Lᵀ with reciprocals on the diagonal.
-    """
-    for k in range(n):
-        inverse = 1.0 / a[k, k]
-        a[k, k] = inverse
-        for i in range(k + 1, n):
-            factor = a[k, i] * inverse
-            for j in range(i, n):
-                a[i, j] -= factor * a[k, j]
-            x[i] -= factor * x[k]
-    for back in range(n):
-        k = n - 1 - back
-        value = x[k]
-        for i in range(k + 1, n):
-            value -= a[k, i] * x[i]
-        x[k] = value * a[k, k]
 
 
 @fused_kernel

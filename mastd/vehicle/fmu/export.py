@@ -27,7 +27,6 @@ from mastd.vehicle.payload.load import position_on_table, restrained, vehicle_on
 
 STEP: Final = 1e-3
 """s, step of the vehicle in an FMU."""
-VERSIONS: Final = (2, 3)
 _PACKAGE: Final = {2: "pythonfmu", 3: "pythonfmu3"}
 _BASE_UNITS: Final[dict[str, dict[str, int]]] = {
     "m": {"m": 1},

@@ -335,7 +335,7 @@ class Simulation:
     ) -> Bound:
         """Return the call that takes a step for each row of ``inputs``; what the arrays hold may change.
 
-        ``report`` (REPORT_FIELDS), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
+        ``report`` (REPORT), ``table`` (rows, width of ``signals``) and ``wrench`` (WRENCHES) are
         written.
         """
         return self.stepper.bind(inputs, ground, report, self.design_heights, table, wrench)

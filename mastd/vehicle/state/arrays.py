@@ -55,7 +55,7 @@ class Arrays(NamedTuple):
     """Everything that a kernel may read or write; components as in ``fields``."""
 
     groups: IntArray
-    """(groups, GROUP_FIELDS): first the axles' groups, then the corners'."""
+    """(groups, GROUP): first the axles' groups, then the corners'."""
     axle_groups: int
     joints: Joints
     elements: Elements
@@ -96,7 +96,7 @@ class Arrays(NamedTuple):
     tyres: FloatArray
     """(wheel items, LANES, coefficients) of Magic Formula tyres."""
     clock: FloatArray
-    """(CLOCK_FIELDS)."""
+    """(CLOCK)."""
     driver: FloatArray
     """(4) throttle, brake pedal, clutch pedal, gear."""
     drive_constants: FloatArray
@@ -107,9 +107,9 @@ class Arrays(NamedTuple):
     drive_rows: IntArray
     """(drives, 2) constraint row that a drive moves, and lane."""
     air: FloatArray
-    """(AIR_FIELDS)."""
+    """(AIR)."""
     straps: FloatArray
-    """(straps, STRAP_FIELDS)."""
+    """(straps, STRAP)."""
     strap_wrench: FloatArray
     """(6) force of the straps on the ground and its moment about the origin, inertial axes."""
 

@@ -10,7 +10,7 @@ from mastd.vehicle.model.definition import Model
 
 
 def pack_air(model: Model) -> FloatArray:
-    """Return the constants of the air's forces (AIR_FIELDS), zeros where the model has none."""
+    """Return the constants of the air's forces (AIR), zeros where the model has none."""
     values = np.zeros(AIR_SIZE)
     air = model.aerodynamics
     if air is None:
@@ -26,7 +26,7 @@ def pack_air(model: Model) -> FloatArray:
 
 
 def pack_straps(model: Model) -> FloatArray:
-    """Return the constants of the straps (straps, STRAP_FIELDS), slack: their lengths come with the car's
+    """Return the constants of the straps (straps, STRAP), slack: their lengths come with the car's
     place at rest."""
     values = np.zeros((len(model.tie_downs), STRAP_SIZE))
     for row, strap in zip(values, model.tie_downs, strict=True):

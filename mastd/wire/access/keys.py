@@ -140,10 +140,7 @@ class KeyRing:
         self._prepare()
         with self._writing():
             for path in found:
-                candidates = (
-                    self.directory / _REVOKED / f"{name}{_AND_NUMBER}{k}.key" for k in itertools.count(1)
-                )
-                os.replace(path, next(candidate for candidate in candidates if not candidate.exists()))
+                os.replace(path, self._grave(name))
             (self.directory / _PRIVATE / f"{name}.key_secret").unlink(missing_ok=True)
 
     def _grave(self, name: str) -> Path:
