@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         for half in target.iterdir() if existed else (target,):
             shutil.rmtree(half) if half.is_dir() else half.unlink(missing_ok=True)
-        first = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
-        raise UsageError(f"{target}: cannot be written, nothing is left of it: {first}") from error
+        reason = error.strerror
+        if isinstance(error, shutil.Error):  # a list of what each file met, as text
+            reason = re.sub(r"\[Errno \d+\] ([^:]*).*", r"\1", error.args[0][0][2])
+        raise UsageError(f"{target}: cannot be written, nothing is left of it: {reason}") from error
     print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ created; try")
     print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,17 @@ class Lab:
         """The environment of the commands: this checkout first."""
         own = {} if self.runtime is None else {"XDG_RUNTIME_DIR": str(self.runtime)}
         return {**os.environ, "PYTHONPATH": str(ROOT), **own}
+
+
+@contextlib.contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """Let no file grow beyond ``room`` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def replaced(text: str, pattern: str, replacement: str) -> str:

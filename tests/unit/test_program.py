@@ -14,7 +14,7 @@ import pytest
 from mastd import cli
 from mastd.commands import profiles
 from mastd.errors import StoppedError, UsageError
-from tests.support.lab import PATIENCE, ROOT
+from tests.support.lab import PATIENCE, ROOT, full_disk
 
 IN_FULL = f"{'a' * 300}.yaml"
 LONG = (
@@ -136,3 +136,19 @@ def test_a_file_of_a_profile_that_cannot_be_reached_is_told_with_its_place(
     told = capsys.readouterr().err
     assert re.match(rf"{profile}:3:\d+: segments\[0\]\.axes\.heave\.file: ", told), told
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_full_disk_leaves_no_halves_of_starter_files(
+    existed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "mine"
+    if existed:
+        target.mkdir()
+    with full_disk(3000):
+        assert cli.main(["init", str(target)]) == 2
+    told = capsys.readouterr().err
+    assert told == f"{target}: cannot be written, nothing is left of it: File too large\n"
+    assert list(tmp_path.rglob("*")) == ([target] if existed else [])
+    assert cli.main(["init", str(target)]) == 0
+    assert (target / "table.yaml").stat().st_size > 3000

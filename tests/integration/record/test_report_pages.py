@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +34,7 @@ from mastd.report.reading import read, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import ACCELERATION_FIGURES, LOWER_BOUNDS
 from mastd.report.write import write_page
+from tests.support.lab import full_disk
 from tests.support.synthetic_run import (
     FAULT,
     GAIN,
@@ -472,17 +470,6 @@ def test_what_cannot_be_compared_or_written_is_one_line(tmp_path: Path) -> None:
         arguments = parse(*flat)
         with pytest.raises(UsageError, match=message):
             arguments.run(arguments)
-
-
-@contextmanager
-def full_disk(room: int) -> Iterator[None]:
-    """Let no file grow beyond ``room`` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("ending", ["html", "pdf", "png", "svg"])
