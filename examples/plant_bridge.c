@@ -34,7 +34,7 @@
 
 #define SECOND 1000000000LL
 #define SILENCE_NS (2 * SECOND)        /* then another daemon may have the place */
-#define OLDEST_NS (SECOND / 10)        /* age of the sample that a command may answer */
+#define OLDEST_NS (SECOND / 50)        /* age of the sample that a command may answer */
 #define COMPLAINT_NS (SECOND / 2)      /* between two complaints */
 #define MESSAGES_PER_PERIOD 1024
 #define LARGEST_MESSAGE (64 * 1024)

@@ -19,9 +19,7 @@ from mastd.wire.plant.socket_link import HIGH_WATER_MARK, MAX_MESSAGE
 
 WAIT_MS = 50
 SILENCE_NS = 2_000_000_000
-LATEST_COMMAND_NS = (
-    100_000_000  # age of the sample a command was computed from; the drive has given up by then
-)
+LATEST_COMMAND_NS = 20_000_000  # age of the sample a command was computed from; control bears no more
 COMPLAINT_INTERVAL_NS = 500_000_000
 
 Request = Callable[[dict[str, object]], dict[str, object]]

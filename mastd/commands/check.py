@@ -17,6 +17,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
     )
     parser.add_argument(
+        "--config", metavar="FILE", default="simulated", help="daemon settings (default: simulated)"
+    )
+    parser.add_argument(
         "--rigs", metavar="FILE", help="rigs that may join: checks that the profile's rigs are among them"
     )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
@@ -26,17 +29,22 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.cue_preview import cue_document, cue_text
+    from mastd.control.table.delay_margin import feedback_proof
+    from mastd.dynamics.table_model import TableModel
     from mastd.loop.measurement.frame import channel_units
     from mastd.motion.preflight.preflight import check
     from mastd.settings.core.loader import load, load_text
     from mastd.settings.core.starter import find
     from mastd.settings.core.strict_yaml import read_text
+    from mastd.settings.daemon.daemon import DaemonSettings
     from mastd.settings.profile.profile import ProfileSettings
     from mastd.settings.profile.rig_checks import rigs_problems
     from mastd.settings.rigs.rigs import RigsSettings
+    from mastd.settings.table.payload import NoPayload, RigidPayload
     from mastd.settings.table.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
+    daemon = load(find("daemon", arguments.config), DaemonSettings)
     path = find("profile", arguments.profile)
     text = read_text(path)
     profile = load_text(text, str(path), ProfileSettings, channels=channel_units(table))
@@ -45,14 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
     cue = cue_document(profile, path, text)
     with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
-    ok = result.ok and not missing and not (cue is not None and cue["failed"])
+    carried = profile.payload if isinstance(profile.payload, RigidPayload) else NoPayload()
+    feedback = feedback_proof(table, daemon, TableModel.from_settings(table, carried))
+    ok = result.ok and feedback.ok and not missing and not (cue is not None and cue["failed"])
     if arguments.json:
         document = result.document() if cue is None else {**result.document(), "cue": cue}
         if profile.all_rigs():
             document["rigs"] = {"uses": list(profile.all_rigs()), "problems": missing}
-        print(json.dumps({**document, "ok": ok}, allow_nan=False))
+        print(json.dumps({**document, "feedback": feedback.document(), "ok": ok}, allow_nan=False))
     else:
-        print(f"{profile.name}\n{result.text()}")
+        print(f"{profile.name}\n{feedback.text()}\n{result.text()}")
         print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
         if profile.all_rigs() and rigs is None:
             print(f"  uses {', '.join(profile.all_rigs())}: check them with --rigs FILE")

@@ -190,6 +190,8 @@ def cycle(view: View, display: Display) -> list[Lines]:
         counted = number(status, key)
         style = CARE if counted else ""
         counts += [(f"{name} ", QUIET), (shown(counted, 1.0, ".0f"), style), "   "]
+    style = CARE if number(status, "feedback") != 1.0 else ""
+    counts += [("link ", QUIET), (shown(number(status, "round_trip_s"), 1e3, ".0f", "ms"), style)]
     max_texts = [
         f"{name} {_short(number(status, 'cycle_time', key, 'max'), 1e6, ' µs')}  "
         for key, name in (("compute_s", "compute max"), ("late_s", "latency max"))

@@ -19,11 +19,12 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.acceleration import acceleration_results, driven_axes
-from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
+from mastd.record.alignment import Aligned, Window, aligned_accelerations, aligned_motion, find_window
 from mastd.record.channels import AXES
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.ride_figures import ride_figures
+from mastd.record.unasked_motion import judge_unasked, unasked_motion
 from mastd.record.writer import RUN_FILE
 from mastd.signals.acceleration_figures import ARMS
 from mastd.signals.band import band_filter, judging_band
@@ -75,7 +76,10 @@ def make_result(run: Run) -> dict[str, object]:
         forces = forces[np.isfinite(forces)]
         internal = rms(forces) if len(forces) else None
         internal_peak = float(np.max(np.abs(forces))) if len(forces) else None
+    unasked = unasked_motion(aligned_accelerations(run, window), run.period)
     criteria = judge(_criteria(run), figures, accelerations, cycles, missed, internal)
+    stillness = judge_unasked(unasked, driven, _criteria(run).get("unasked_motion"))
+    criteria += [stillness] if stillness is not None else []
     verdict = outcome if outcome != "completed" else _verdict(criteria)
     return {
         "verdict": verdict,
@@ -85,7 +89,10 @@ def make_result(run: Run) -> dict[str, object]:
         "command_sha256": command_sha256(run, window),
         "cycles": cycles,
         "missed": missed,
-        "axes": {axis: {**figures[axis], "acceleration": accelerations[axis]} for axis in AXES},
+        "axes": {
+            axis: {**figures[axis], "unasked_motion": unasked[axis], "acceleration": accelerations[axis]}
+            for axis in AXES
+        },
         "internal_force_rms_n": internal,
         "internal_force_peak_n": internal_peak,
         "acceleration_point": point,
@@ -94,9 +101,18 @@ def make_result(run: Run) -> dict[str, object]:
         "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
         "damage": run.broken_off,
         "degraded_rt": _degraded(run),
+        "round_trip_s": _longest_round_trip(run, window),
         "indicated": _indicated(run),
         **ride_figures(run, _span(run, window)),
     }
+
+
+def _longest_round_trip(run: Run, window: Window | None) -> float | None:
+    """Return the longest round trip of the plant link in the window, None of a record without it."""
+    trips = run.columns.get("round_trip")
+    if window is None or trips is None:
+        return None
+    return float(np.max(trips[window.first : window.last + 1]))
 
 
 def _span(run: Run, window: Window | None) -> tuple[float, float] | None:

@@ -64,6 +64,7 @@ _CRITERIA: Final[Mapping[str, tuple[str, float]]] = {
     "thd": ("harmonic distortion, %", 1e2),
     "missed_share": ("cycles missed, %", 1e2),
     "internal_force": ("internal force, rms, kN", 1e-3),
+    "unasked_motion": ("acceleration not asked for, m/s²", 1.0),
 }
 """Last part of a criterion's name → its words and the factor to their unit."""
 EXPLANATION: Final = (

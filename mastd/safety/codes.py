@@ -23,8 +23,8 @@ class Action(enum.IntEnum):
 class Code(enum.IntEnum):
     """Number of a fault, as records and status blocks hold it; 0 is none.
 
-    Records keep the numbers for ever: a new fault takes the next free one. All stay below 53, so that a set
-    of faults is an integer that a float64 holds exactly.
+    Records keep the numbers for ever: a new fault takes the next free one. All stay below 63, so that a set
+    of faults is an integer of 64 bits.
     """
 
     NONE = 0
@@ -79,6 +79,9 @@ class Code(enum.IntEnum):
     BALANCE_SATURATED = 49
     CONTROL_SATURATED = 50
     RIG_LOST = 51
+    LINE_DELAY = 52
+    FEEDBACK_OFF = 53
+    UNASKED_MOTION = 54
 
 
 CODES = max(int(code) for code in Code) + 1

@@ -40,3 +40,45 @@ CONTROL_ROWS: tuple[Row, ...] = (
         threshold="control.trim_limit",
     ),
 )
+
+TRUST_ROWS: tuple[Row, ...] = (
+    Row(
+        Code.LINE_DELAY,
+        "plant link late",
+        "least round trip, from a command to the sample that answers it, within a window: indicate above the "
+        "first threshold, stop above the second; also the share of samples over a second that are late for a "
+        "moment (jitter: indicate)",
+        Action.STOP,
+        "the round trip is below the threshold of the indication",
+        "Commands or samples wait on their way: look for a switch, bridge or buffer between both machines, "
+        "and for load on either. The clocks have no part in this figure.",
+        threshold="round_trip.stop",
+        also=("round_trip.indicate", "round_trip.jitter_share"),
+        delay="round_trip.window",
+    ),
+    Row(
+        Code.FEEDBACK_OFF,
+        "acceleration feedback off",
+        "round trip above its threshold for the time of fading, or motion that nobody asked for (code 54)",
+        Action.INDICATE,
+        "the round trip is short again; after motion that nobody asked for: reset or raise",
+        "The table follows less well. See the named cause: a late line, or a gain (`mastd check` shows its "
+        "delay margin) that is too high for this payload.",
+        threshold="round_trip.fade",
+        also=("round_trip.return_time",),
+        delay="round_trip.fade_time",
+    ),
+    Row(
+        Code.UNASKED_MOTION,
+        "motion not asked for",
+        "measured less reference acceleration of each axis, as effective value over a window, still beyond "
+        "its limit although the acceleration feedback was switched off for it",
+        Action.STOP,
+        "the motion is as it was asked for",
+        "The table oscillates or is pushed: look at gains, payload and supply, and for somebody or something "
+        "at the table.",
+        threshold="unasked_motion.limit",
+        also=("unasked_motion.own_ratio", "unasked_motion.cross_ratio", "unasked_motion.window"),
+        delay="unasked_motion.patience",
+    ),
+)

@@ -35,6 +35,7 @@ LOWERING = POSE | bits(
     Code.ACCELERATION,
     Code.INTERNAL_FORCE,
     Code.SUPPLY_FLOW,
+    Code.UNASKED_MOTION,
 )
 """Watched on the way down: a supply that fails only hastens what is under way."""
 STOPPING = LOWERING | OIL | bits(Code.SUPPLY_PRESSURE)

@@ -96,7 +96,8 @@ class PlantClock:
     """Compares the plant's time with the loop's, window by window of a second.
 
     A sample can be late but never early, so the smallest lead of the loop's time within a window is what is
-    compared: a stall of either process is no drift.
+    compared: a stall of either process is no drift. Nor is a delay of the line: it changes the smallest round
+    trip as well.
     """
 
     def __init__(self, difference: float) -> None:
@@ -105,9 +106,11 @@ class PlantClock:
         self._window_began_ns = 0
         self._smallest: int | None = None
         self._before: int | None = None
+        self._trip = self._trip_before = 0
+        """Round trips in ns of the samples with the smallest leads."""
         self._drift = ""
 
-    def inspect(self, now_ns: int, plant_ns: int) -> str:
+    def inspect(self, now_ns: int, plant_ns: int, round_trip_ns: int = 0) -> str:
         """Return what is wrong with the time of this sample, empty if nothing is."""
         last, self._plant_ns = self._plant_ns, plant_ns
         if last is not None and plant_ns < last:
@@ -115,10 +118,10 @@ class PlantClock:
             self._window_began_ns, self._drift = now_ns, ""
             return f"drive time ran backwards by {(last - plant_ns) * 1e-9:.3f} s"
         lead = now_ns - plant_ns
-        if self._before is not None and self._before - lead > self._difference_ns:
+        if self._before is not None and self._drifted(lead, round_trip_ns) < 0:
             self._report_drift(self._before - lead, "ahead")
         if self._smallest is None or lead < self._smallest:
-            self._smallest = lead
+            self._smallest, self._trip = lead, round_trip_ns
         if now_ns - self._window_began_ns >= SECOND_NS:
             self._next_window(now_ns)
         return self._drift
@@ -126,10 +129,21 @@ class PlantClock:
     def _next_window(self, now_ns: int) -> None:
         smallest, before = self._smallest, self._before
         self._drift = ""
-        if smallest is not None and before is not None and abs(smallest - before) > self._difference_ns:
-            self._report_drift(abs(smallest - before), "behind" if smallest > before else "ahead")
-        self._before, self._smallest = smallest, None
+        if smallest is not None and before is not None and (drifted := self._drifted(smallest, self._trip)):
+            self._report_drift(abs(smallest - before), "behind" if drifted > 0 else "ahead")
+        self._before, self._smallest, self._trip_before = smallest, None, self._trip
         self._window_began_ns = now_ns
+
+    def _drifted(self, lead: int, round_trip_ns: int) -> int:
+        """Return the drift since the window before in ns, 0 where it is within its limit.
+
+        What half of it is found in the round trip is the line's delay.
+        """
+        assert self._before is not None
+        drift = lead - self._before
+        delay = round_trip_ns - self._trip_before
+        slower = 2 * delay >= drift if drift > 0 else 2 * delay <= drift
+        return 0 if abs(drift) <= self._difference_ns or slower else drift
 
     def _report_drift(self, difference_ns: int, which: str) -> None:
         self._drift = f"drive clock {difference_ns * 1e-6:.1f} ms {which} within one second"

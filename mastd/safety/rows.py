@@ -7,7 +7,7 @@ hold that every path exists, that every threshold is named, and that every fault
 from __future__ import annotations
 
 from mastd.safety.codes import Action, Code, Row
-from mastd.safety.control_rows import CONTROL_ROWS
+from mastd.safety.control_rows import CONTROL_ROWS, TRUST_ROWS
 from mastd.safety.vehicle_rows import RIG_ROWS, VEHICLE_ROWS
 
 TABLE: tuple[Row, ...] = (
@@ -24,7 +24,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.SAMPLE_STALE,
         "samples stale",
-        "age of the newest sample",
+        "time since the newest sample came (how old it was then: code 52)",
         Action.STOP,
         "samples arrive again",
         "The drive's samples stopped for a while: check the CPU load of both machines and the cable.",
@@ -433,6 +433,7 @@ TABLE: tuple[Row, ...] = (
     *VEHICLE_ROWS,
     *CONTROL_ROWS,
     *RIG_ROWS,
+    *TRUST_ROWS,
 )
 
 ROWS: dict[Code, Row] = {row.code: row for row in TABLE}

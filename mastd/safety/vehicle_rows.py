@@ -39,8 +39,9 @@ RIG_ROWS: tuple[Row, ...] = (
     Row(
         Code.RIG_LOST,
         "rig lost",
-        "a rig that the profile uses sends no new values for its time-out (lockstep: for 2 s); the "
-        "action is its `on_loss`: indicate (hold, ramp), stop (stop) or power off (fault)",
+        "a rig that the profile uses sends no new values for its time-out, or values that answer a "
+        "motion older than that (lockstep: no answer for 2 s); the action is its `on_loss`: indicate (hold, "
+        "ramp), stop (stop) or power off (fault)",
         Action.STOP,
         "it sends values again, or in OFF",
         "See the rig's own messages, and `rigs` in `mastd ctl status`; start it again: it rejoins by itself.",

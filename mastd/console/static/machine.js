@@ -28,6 +28,7 @@ function facts(status, describe) {
   const late = cycle ? `, ${cycle.late} in the last ${fixed(cycle.window_s, 0)} s` : "";
   rows.push(
     ["Late cycles", `${status.late ?? UNKNOWN}${late}`, cycle?.late ? "warn" : "idle"],
+    ["Plant link round trip", brief(status.round_trip_s), status.feedback < 1 ? "warn" : "idle"],
     ["Missed periods", String(status.missed), "idle"],
     ["Frames not recorded", String(status.dropped), status.dropped ? "warn" : "idle"],
     ["Rigs", rigs(status.rigs), "idle"],

@@ -13,6 +13,7 @@ from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
 from mastd.control.table.data import (
     DYNAMICS,
+    INPUT,
     INPUT_SIZE,
     Command,
     Constants,
@@ -67,6 +68,7 @@ class TableControl:
         """Values (MODEL_SIZE,) of the nominal model of table and payload; see ``carry``."""
         self.inputs: FloatArray = np.zeros(INPUT_SIZE)
         """What changes every period, see ``ControlInput``."""
+        self.inputs[INPUT.feedback] = 1.0
         horizon, notches = preview_horizon(period), settings.acceleration.notches
         constants = _constants(settings, period)
         rows = np.ascontiguousarray(actuator_rows(table, identified))

@@ -100,7 +100,7 @@ class Learned(NamedTuple):
 
 
 class ControlInput(NamedTuple):
-    """Offsets of what changes every period; all but the first are 0 or 1."""
+    """Offsets of what changes every period; all but pressure and ``feedback`` are 0 or 1."""
 
     supply_pressure: Annotated[int, Entry("Pa", "of the supply, smoothed")]
     engaged: Annotated[int, Entry("1", "whether the drive follows")]
@@ -110,6 +110,7 @@ class ControlInput(NamedTuple):
     accel_valid: Annotated[int, Entry("1", "whether accelerometers show the acceleration")]
     not_previewed: Annotated[int, Entry("1", "whether the motion is streamed, not known ahead")]
     discontinuous: Annotated[int, Entry("1", "whether the motion does not continue the last one")]
+    feedback: Annotated[int, Entry("1", "weight of the acceleration feedback, from 0 to 1")]
 
 
 INPUT = index_table(ControlInput)

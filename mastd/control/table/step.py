@@ -166,8 +166,9 @@ def add_feedback(c: Control) -> None:
                 total += c.model.mass_matrix[axis, j] * missing[j]
             wanted[axis] = total
         actuator_forces(scratch.jacobian, wanted, scratch.factors, feedback)
+        gain = c.constants.gain * c.inputs[INPUT.feedback]
         for i in range(feedback.shape[0]):
-            feedback[i] *= c.constants.gain / oil_spring(c.model.nominal[i], c.command.lengths[i])
+            feedback[i] *= gain / oil_spring(c.model.nominal[i], c.command.lengths[i])
     else:
         for i in range(feedback.shape[0]):
             feedback[i] *= STALE_RATIO

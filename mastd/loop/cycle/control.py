@@ -119,7 +119,9 @@ class LoopControl:
         inputs[INPUT.engaged] = follows
         inputs[INPUT.supported] = state in SUPPORTED
         inputs[INPUT.sample_valid] = fresh
-        inputs[INPUT.contiguous] = fresh and sensing.sample.step == self._step + 1
+        young = fresh and sensing.feedback.whole
+        inputs[INPUT.contiguous] = young and sensing.sample.step == self._step + 1
+        inputs[INPUT.feedback] = sensing.feedback.weight
         inputs[INPUT.accel_valid] = sensing.excluded_accelerometers < MAX_EXCLUDED
         if fresh:
             self._step = sensing.sample.step
@@ -132,7 +134,7 @@ class LoopControl:
             self._correction.take(NOTHING if profile is None else profile.corrected_sines)
         motion, later = reference.motion, reference.later
         if self._correction.wanted:
-            motion, later = self._correction.corrected(fresh and follows, broken)
+            motion, later = self._correction.corrected(young and follows, broken)
         bits = self._control.write(motion, later)
         self._unbalanced = bool(bits & BALANCE_SATURATED)
         periods = len(later) * self._period

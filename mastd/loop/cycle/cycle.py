@@ -70,8 +70,9 @@ class Cycle:
         self.frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
+        self.command.sequence = -1  # none was sent
         self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
-        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample)
+        self.sensing = Sensing(table, daemon, observer, self.frame, self.sample, self.command)
         self.rigs = LoopRigs(rigs, self.frame, self.sensing, self._period)
         self.vehicles = Vehicles(self.frame, self.sensing, self.rigs.bound)
         self._control = LoopControl(table, daemon, geometry, model, self.frame, self.sensing, identified)
@@ -204,6 +205,8 @@ class Cycle:
         frame[SCALAR.flags] = self.sample.flags
         frame[SCALAR.late] = late_ns * 1e-9
         frame[SCALAR.missed] = self.missed
+        frame[SCALAR.round_trip] = self.sensing.round_trip * self._period
+        frame[SCALAR.feedback] = self.sensing.feedback.weight
 
     def note_compute(self, nanoseconds: int) -> None:
         """Keep the processor time of the cycle that has just ended, for the next frame."""

@@ -203,7 +203,7 @@ class Supervisor:
         if event is Event.RESET and not self.refusal:
             self.latch.reset()
         if event in (Event.RESET, Event.RAISE) and not self.refusal:
-            self._sensing.readmit_accelerometers()
+            self._sensing.readmit()
 
     def _refuse(self, verb: Verb, why: str) -> None:
         self.refusal = f"{verb.name.lower()} is refused: {why}"
@@ -286,10 +286,14 @@ class Supervisor:
                 self._power_off()
 
     def _stop(self) -> None:
-        """Stop along the path; after a following error brake from the measured pose."""
-        first = self.latch.first
-        if first is not None and first.code is Code.FOLLOWING_ERROR and self._sensing.pose_valid:
-            self._reference.brake(self._sensing.pose, self._sensing.pose_rates)
+        """Stop along the path; after a following error brake from the measured pose.
+
+        Not from an old one: there the table follows, late, and a step back to where it was would shake it.
+        """
+        first, sensing = self.latch.first, self._sensing
+        lost = first is not None and first.code is Code.FOLLOWING_ERROR
+        if lost and sensing.pose_valid and sensing.young:
+            self._reference.brake(sensing.pose, sensing.pose_rates)
         else:
             self._reference.slow(0.0)
 

@@ -40,6 +40,8 @@ class ScalarRow(NamedTuple):
     late: Annotated[int, Entry("s", "start of the cycle after its deadline")]
     compute: Annotated[int, Entry("s", "processor time of the cycle before")]
     missed: Annotated[int, Entry("1", "periods missed since the loop began")]
+    round_trip: Annotated[int, Entry("s", "age of the command that the newest sample answers")]
+    feedback: Annotated[int, Entry("1", "weight of the acceleration feedback, from 0 to 1")]
 
 
 SCALAR = index_table(ScalarRow)

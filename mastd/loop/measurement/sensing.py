@@ -27,14 +27,19 @@ from mastd.loop.measurement.sensing_kernel import (
     SensingState,
     measure_sample,
 )
+from mastd.record.channels import AXES
 from mastd.safety.faults import Code, Report, bits
+from mastd.safety.feedback import FeedbackFade
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
 from mastd.safety.inspection import JUMPED, NOT_FINITE, decode_rejection
 from mastd.safety.pace import PlantClock, SampleLoss
+from mastd.safety.round_trip import LineDelay
 from mastd.safety.states import State
+from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from mastd.wire.plant.messages import Sample, SampleFlag
+from mastd.signals.metrics import ROTATION_ARM
+from mastd.wire.plant.messages import Command, Sample, SampleFlag
 
 WATCHED: dict[State, int] = {
     State.LOW: RESTING,
@@ -53,11 +58,13 @@ WATCHED: dict[State, int] = {
 UP = frozenset(state for state, mask in WATCHED.items() if mask != RESTING)
 """States in which the table may be clear of its stops."""
 STROKE_BIT = bits(Code.STROKE)
+UNASKED_BIT = bits(Code.UNASKED_MOTION)
 
 SUPPLY_BITS = (
     SampleFlag.SUPPLY_FAULT | SampleFlag.OIL_OVERHEATED | SampleFlag.OIL_LOW | SampleFlag.FILTER_BLOCKED
 )
-FOLLOWING = bits(Code.FOLLOWING_ERROR)
+FOLLOWING = bits(Code.FOLLOWING_ERROR, Code.UNASKED_MOTION)
+"""What compares with the reference."""
 
 
 class Measurement(NamedTuple):
@@ -77,9 +84,17 @@ class Sensing:
         observer: Observer,
         frame: Frame,
         sample: Sample,
+        command: Command,
     ) -> None:
+        """``command``: the last one sent, by its number."""
         n = len(table.links)
         self.sample = sample
+        self._command = command
+        self.feedback = FeedbackFade(daemon.round_trip, daemon.unasked_motion, daemon.period_ns * 1e-9)
+        """How much the acceleration feedback may do."""
+        self._oldest, self._incomparable = daemon.round_trip.fade, daemon.round_trip.stop
+        self._line = LineDelay(daemon.round_trip, daemon.period_ns * 1e-9)
+        self._unasked = ""
         self._reports: list[Report] = []
         self.usable = False
         self.pose_valid = False
@@ -102,7 +117,13 @@ class Sensing:
             table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
         )
         pose_model = _pose_model(table, daemon, observer)
-        self._model = SensingModel(FrameColumns.of(frame), pose_model, self._motion.model, self._guard.model)
+        unasked = daemon.unasked_motion
+        unasked_model = UnaskedModel(
+            float(ROTATION_ARM), float(unasked.limit), float(unasked.own_ratio), float(unasked.cross_ratio)
+        )
+        self._model = SensingModel(
+            FrameColumns.of(frame), pose_model, self._motion.model, self._guard.model, unasked_model
+        )
         self._state = SensingState(
             lengths=np.zeros(n),
             redundancy=np.zeros(len(observer.null_vectors)),
@@ -110,6 +131,7 @@ class Sensing:
             gram=np.zeros((6, 6)),
             motion=self._motion.state,
             guard=self._guard.state,
+            unasked=UnaskedState.of(max(1, round(unasked.window / self._period))),
         )
         idle = SampleStep(0, 0.0, 0.0, 0, 0)
         self._measure_sample = entry(measure_sample, (self._frame, idle, self._model, self._state))
@@ -161,6 +183,19 @@ class Sensing:
         return self.pose_valid and self._bad == 0 and self._recent
 
     @property
+    def round_trip(self) -> int:
+        """Age in periods of the last sample that has come: commands sent since the one that it answers.
+
+        It goes on while no sample comes, and while samples come that answer none of the newer commands.
+        """
+        return 1 + max(0, self._command.sequence - self.sample.command_sequence)
+
+    @property
+    def young(self) -> bool:
+        """Whether the last sample shows the present: its round trip is one that the feedback works with."""
+        return self.round_trip <= self._oldest
+
+    @property
     def following_peak(self) -> FloatArray:
         """Maximum following error (n,) of each actuator in m since the last reset, while monitored."""
         return self._guard.following_peak
@@ -169,9 +204,10 @@ class Sensing:
         """Reset the peaks of the following error."""
         self._guard.reset_following_peak()
 
-    def readmit_accelerometers(self) -> None:
-        """Use every accelerometer again that was excluded, and compare it with the others again."""
+    def readmit(self) -> None:
+        """Use every accelerometer again that was excluded, and the acceleration feedback."""
         self._motion.readmit()
+        self.feedback.reset()
 
     def measure(
         self, received: int, now_ns: int, skipped: int, state: State, enabled: bool = True
@@ -183,6 +219,13 @@ class Sensing:
         two samples the conditions of the last one continue. The time in which the loop itself has
         ``skipped`` periods is not the drive's: samples may still be on their way.
         """
+        self._measure(received, now_ns, skipped, state, enabled)
+        age = self.round_trip if enabled else 1
+        self._reports += self._line.account(age, enabled)
+        self._reports += self.feedback.advance(age, self._unasked if enabled else "")
+        return Measurement(self.usable, self._reports)
+
+    def _measure(self, received: int, now_ns: int, skipped: int, state: State, enabled: bool) -> None:
         self._reports = []
         self.usable = False
         if skipped and not received:
@@ -191,12 +234,11 @@ class Sensing:
         if received == 0:
             self._reports += self._standing
             self._report_absence((now_ns - self.last_ns) * 1e-9)
-            return Measurement(False, self._reports)
+            return
         self._check(received, now_ns)
         if self.usable:
-            self._estimate(State.OFF if state is State.FAULT and not enabled else state)
+            self._estimate(State.OFF if state is State.FAULT and not enabled else state, enabled)
         self._standing = tuple(self._reports)
-        return Measurement(self.usable, self._reports)
 
     def _check(self, received: int, now_ns: int) -> None:
         """Check sequence, clock, flags and validity bits of the newest sample."""
@@ -205,7 +247,7 @@ class Sensing:
         loss = self._loss.count(sample.sequence, received)
         if loss:
             self._reports.append(Report(Code.SAMPLE_MISSING, loss))
-        clock = self._clock.inspect(now_ns, sample.time_ns)
+        clock = self._clock.inspect(now_ns, sample.time_ns, self.round_trip * self._period_ns)
         if clock:
             self._reports.append(Report(Code.CLOCK, clock))
         if sample.flags:
@@ -222,7 +264,7 @@ class Sensing:
         else:
             self.usable = True
 
-    def _estimate(self, state: State) -> None:
+    def _estimate(self, state: State, enabled: bool) -> None:
         steps = self.sample.step - self._accepted if self._accepted is not None else 0
         dt, smoothing = self._period, self._smoothing
         if steps != 1:
@@ -235,6 +277,8 @@ class Sensing:
             watched &= ~STROKE_BIT  # a table that was stopped near its stops is no fault
         if self.last_ns - self._bridged_ns < self._rejoin_ns:
             watched &= ~FOLLOWING
+        if not enabled or self.round_trip > self._incomparable:
+            watched &= ~UNASKED_BIT
         valid = self.sample.valid >> self._first_accelerometer
         step = SampleStep(steps, dt, smoothing, valid, watched)
         mask: int = self._measure_sample(self._frame, step, self._model, self._state)
@@ -249,10 +293,18 @@ class Sensing:
         excluded = self._motion.excluded
         if excluded:
             self._reports.append(Report(Code.ACCELEROMETER, self._motion.describe(excluded)))
+        self._unasked = self._describe_unasked() if mask & UNASKED_BIT else ""
+        mask &= ~UNASKED_BIT
         if mask & ~FOUND:
             for code in Code:
                 if code and mask >> code & 1:
                     self._reports.append(Report(code, self._describe(code)))
+
+    def _describe_unasked(self) -> str:
+        axis, value, limit = self._state.unasked.found
+        arm, unit = (1.0, "m/s2") if axis < 3 else (ROTATION_ARM, "rad/s2")
+        found, most = (f"{number / arm:.2f} {unit}" for number in (value, limit))
+        return f"{AXES[int(axis)]} {found} rms off the reference, limit {most}"
 
     def _describe(self, code: Code) -> str:
         if code in (Code.SENSOR_FROZEN, Code.SPOOL_LOST):

@@ -29,6 +29,7 @@ from mastd.safety.inspection import (
     inspect_scalars,
     validate_sample,
 )
+from mastd.safety.unasked_motion import UnaskedModel, UnaskedState, inspect_unasked
 
 FOUND = 1
 """Bit of the mask that says that the pose was found (fault codes begin at 1)."""
@@ -43,6 +44,7 @@ class FrameColumns(NamedTuple):
     commanded_lengths: int
     commanded_rates: int
     commanded_accelerations: int
+    reference_accelerations: int
     lengths: int
     rates: int
     forces: int
@@ -64,6 +66,7 @@ class FrameColumns(NamedTuple):
             commanded_lengths=at["command.lengths"],
             commanded_rates=at["command.rates"],
             commanded_accelerations=at["command.accelerations"],
+            reference_accelerations=at["reference_acceleration"],
             lengths=at["length"],
             rates=at["length_rate"],
             forces=at["force"],
@@ -82,6 +85,7 @@ class SensingModel(NamedTuple):
     pose: PoseModel
     motion: MotionModel
     guard: GuardModel
+    unasked: UnaskedModel
 
 
 class SensingState(NamedTuple):
@@ -96,6 +100,7 @@ class SensingState(NamedTuple):
     gram: FloatArray
     motion: MotionState
     guard: GuardState
+    unasked: UnaskedState
 
 
 class SampleStep(NamedTuple):
@@ -232,4 +237,7 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
         state.jacobian,
         state.guard.memory[MEMORY.measured_acceleration],
     )
-    return _inspect(frame, found, step, estimate, model, state.guard)
+    mask = _inspect(frame, found, step, estimate, model, state.guard)
+    asked = frame[at.reference_accelerations : at.reference_accelerations + 6]
+    measured = frame[at.pose_accelerations : at.pose_accelerations + 6]
+    return mask | inspect_unasked(measured, asked, step.watched, model.unasked, state.unasked)

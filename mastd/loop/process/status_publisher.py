@@ -7,6 +7,7 @@ import math
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.record.recorder import RecorderHandle
+from mastd.safety.codes import bits
 from mastd.wire.common.blocks import NewestValueBlock
 
 PUBLISH_EVERY = 10
@@ -30,13 +31,13 @@ class StatusPublisher:
         self._recorder = recorder
         self._degraded = degraded
         self._texts: dict[str, str] = {}
-        names = [field.name for field in block.layout.fields]
-        self._head = names.index("reference")
+        self._head = block.layout.slices["reference"].start
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""
         cycle, supervisor, block, requests = self._cycle, self._cycle.supervisor, self._block, self._requests
         frame, reference, first = cycle.frame, cycle.reference, supervisor.latch.first
+        active = bits(*supervisor.latch.active)
         head = (
             now_ns * 1e-9,
             supervisor.cycle,
@@ -45,7 +46,8 @@ class StatusPublisher:
             first.code if first else 0,
             first.action if first else 0,
             self._degraded,
-            sum(1 << int(code) for code in supervisor.latch.active),
+            active & 0xFFFFFFFF,
+            active >> 32,
             requests.answered,
             bool(requests.refusal),
             requests.stops,
@@ -54,6 +56,8 @@ class StatusPublisher:
             cycle.late,
             frame.values[frame.index["late"]],
             frame.values[frame.index["compute"]],
+            frame.values[frame.index["round_trip"]],
+            frame.values[frame.index["feedback"]],
             self._recorder.dropped if self._recorder is not None else 0,
             frame.values[frame.index["profile_time"]],
             cycle.orders.profile_end,

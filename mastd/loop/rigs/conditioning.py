@@ -9,8 +9,9 @@ One kernel for all rigs, once a cycle. For each channel, n the neutral value and
 - the change per cycle stays below the channel's rate.
 
 A rig is present when it has joined, has given something since, and what it gave is not older than its
-time-out (free-run), or answers the present step (lockstep). While the table lies in OFF nothing fades and no
-rate is limited, so that a rig that is there from the beginning is followed exactly.
+time-out (free-run), or answers the present step (lockstep). The age of values is that of the motion that
+they answer; of values that answer none it is the time since they came. While the table lies in OFF nothing
+fades and no rate is limited, so that a rig that is there from the beginning is followed exactly.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class RigMemoryColumns(NamedTuple):
 
     joined: Annotated[int, Entry("1", "the joining seen last")]
     given: Annotated[int, Entry("1", "values seen so far")]
-    age: Annotated[int, Entry("s", "since the last values")]
+    silence: Annotated[int, Entry("s", "since the last values came")]
+    age: Annotated[int, Entry("s", "of the motion that the last values answer, or since they came")]
     present: Annotated[int, Entry("1", "1 while it is present")]
     weight: Annotated[int, Entry("1", "of u in the output")]
     step: Annotated[int, Entry("1", "that the last values answer, -1 for none")]
@@ -113,7 +115,7 @@ def condition(
     found, at = 0, 0
     for r in range(arrays.rigs.shape[0]):
         own = arrays.memory[r]
-        _receive(block, arrays, r, step, passed, (due >> r) & 1)
+        _receive(block, arrays, r, step, period, passed, (due >> r) & 1)
         if own[MEMORY.present] == 1.0:
             own[MEMORY.ever] = 1.0
             found |= 1 << r
@@ -131,7 +133,9 @@ def condition(
 
 
 @kernel
-def _receive(block: FloatArray, arrays: RigArrays, r: int, step: float, passed: float, in_step: int) -> None:
+def _receive(
+    block: FloatArray, arrays: RigArrays, r: int, step: float, period: float, passed: float, in_step: int
+) -> None:
     """Take the newest values of a rig over, and note whether it is present and where it fades from."""
     own, newest = arrays.memory[r], arrays.newest[r]
     row = FIRST_RIG + r * RIG_WIDTH
@@ -142,9 +146,9 @@ def _receive(block: FloatArray, arrays: RigArrays, r: int, step: float, passed: 
         own[MEMORY.step], own[MEMORY.previous_step] = -1.0, -1.0
         own[MEMORY.joined] = joined
     own[MEMORY.given] = count
-    own[MEMORY.age] += passed
+    own[MEMORY.silence] += passed
     if updated:
-        own[MEMORY.age] = 0.0
+        own[MEMORY.silence] = 0.0
         own[MEMORY.previous_step] = own[MEMORY.step] if was else -1.0
         own[MEMORY.step] = block[row + RIG_ROW.step]
         for c in range(int(arrays.rigs[r, RIG.channels])):
@@ -153,11 +157,14 @@ def _receive(block: FloatArray, arrays: RigArrays, r: int, step: float, passed: 
             if not math.isfinite(value):
                 value = newest[0, c]
             newest[1, c] = _in_range(value, arrays.channels[r, c])
+    own[MEMORY.delay] = step - own[MEMORY.step] if own[MEMORY.step] >= 0.0 else math.nan
+    own[MEMORY.age] = own[MEMORY.silence]
+    if own[MEMORY.step] >= 0.0:  # values that come all the time may all be old
+        own[MEMORY.age] = max(own[MEMORY.silence], period * own[MEMORY.delay])
     # Who was lost is there again when he gives something new, not when he is no longer waited for.
     present = joined > 0.0 and count > 0.0 and (was or updated)
     if present:
         present = own[MEMORY.step] >= step if in_step else own[MEMORY.age] <= arrays.rigs[r, RIG.timeout]
-    own[MEMORY.delay] = step - own[MEMORY.step] if own[MEMORY.step] >= 0.0 else math.nan
     arrived, left = present and (rejoined or not was), was and not present
     if arrived:
         own[MEMORY.weight] = 0.0

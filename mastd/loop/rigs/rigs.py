@@ -255,7 +255,10 @@ class LoopRigs:
             return "disconnected, or no heartbeat"
         if self._silent >> index & 1:
             return f"no answer within {PATIENCE_S:g} s"
-        return f"no new values for {self._memory[index, MEMORY.age]:.3g} s"
+        silence, age = self._memory[index, [MEMORY.silence, MEMORY.age]]
+        if silence < age:
+            return f"its values answer a motion {1e3 * age:.0f} ms old"
+        return f"no new values for {silence:.3g} s"
 
 
 def _set_parameters(row: FloatArray, channel: RigChannel) -> None:

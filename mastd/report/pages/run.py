@@ -207,6 +207,7 @@ def _done(view: View, result: Result) -> Facts:
             ("record closed", moment(ended) if ended is not None else "not closed (truncated)"),
             ("cycles while running", f"{result['cycles']}, {result['missed']} missed"),
             ("frames recorded", f"{len(run.times)}, {result['lost_frames']} lost in {counted(gaps, 'gap')}"),
+            ("round trip of the plant link", f"at most {quantity(result['round_trip_s'], 'ms', 1e3)}"),
             *cycle_time_rows(view),
             (
                 "internal force",

@@ -22,6 +22,7 @@ from mastd.settings.core.quantity import (
 from mastd.settings.daemon.control import ControlSettings
 from mastd.settings.daemon.estimator import EstimatorSettings
 from mastd.settings.daemon.gateway import GatewaySettings
+from mastd.settings.daemon.trust import RoundTripSettings, UnaskedMotionSettings
 
 
 class RealtimeSettings(Settings):
@@ -162,6 +163,8 @@ class DaemonSettings(Settings):
     timeouts: TimeoutSettings
     guard: GuardSettings
     overrun: OverrunSettings
+    round_trip: RoundTripSettings
+    unasked_motion: UnaskedMotionSettings
     moves: MoveSettings
     kinematics: KinematicsSettings
     estimator: EstimatorSettings

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mastd.settings.core.base import Settings
-from mastd.settings.core.quantity import Force, Ratio, Time
+from mastd.settings.core.quantity import Acceleration, Force, Ratio, Time
 
 
 class AxisCriteria(Settings):
@@ -52,3 +52,5 @@ class Criteria(Settings):
     """Greatest share of control cycles that were missed."""
     internal_force: Annotated[Force, Field(gt=0.0)] | None = None
     """Greatest effective value of the force that the redundant actuators exert on each other."""
+    unasked_motion: Annotated[Acceleration, Field(gt=0.0)] | None = None
+    """Greatest amplitude of the acceleration in an axis that is not driven; left out: 0.5 m/s²."""

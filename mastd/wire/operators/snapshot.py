@@ -36,7 +36,8 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
     status = port.status
     scalar = status.scalar
     code = whole(scalar("fault"))
-    active = [texts.fault(code).name for code in _bits(whole(scalar("active")))]
+    low, high = (whole(word) for word in status.field("active"))
+    active = [texts.fault(code).name for code in _bits(low | high << 32)]
     return {
         "loop": port.state(now_ns).value,
         "advice": loop_advice(port, now_ns),
@@ -53,6 +54,8 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
         "late": whole(scalar("late_cycles")),
         "late_s": finite(scalar("late")),
         "compute_s": finite(scalar("compute")),
+        "round_trip_s": finite(scalar("round_trip")),
+        "feedback": finite(scalar("feedback")),
         "dropped": whole(scalar("dropped")),
         "level": _entries(status, ("level", "level_target", "level_limit")),
         "profile": {

@@ -59,6 +59,13 @@ ELSEWHERE: dict[Code, str] = {
     ),
     Code.PLANT_REFUSES: "integration/loop/test_faults.py::test_what_the_plant_refuses_is_indicated",
     Code.LOOP_EXCEPTION: "integration/loop/test_faults.py::test_an_exception_in_a_cycle_powers_off",
+    Code.LINE_DELAY: "integration/loop/test_line.py::test_a_late_line_is_told_and_shakes_nothing",
+    Code.FEEDBACK_OFF: (
+        "integration/loop/test_line.py::test_feedback_that_is_unstable_is_ended_within_half_a_second"
+    ),
+    Code.UNASKED_MOTION: (
+        "integration/loop/test_line.py::test_motion_that_stays_without_the_feedback_stops_the_table"
+    ),
     Code.PATH_BLOCKED: "integration/loop/test_loop.py::test_a_path_that_leaves_the_stroke_is_held_before_it",
     Code.PAYLOAD_MISMATCH: (
         "integration/control/test_payload_check.py::test_a_payload_that_is_not_the_profiles_cannot_be_armed"

@@ -338,11 +338,11 @@ def test_only_commands_in_order_from_new_samples_of_the_seated_daemon_are_applie
     assert (refused["kind"], refused["holder"]) == ("refused", "Prüfer (pid 4711 on rig)")
     daemon.command(149, 150)  # twice
     daemon.command(3, 150)  # out of order
-    daemon.command(150, 49)  # from a sample too old
+    daemon.command(150, 129)  # from a sample too old
     daemon.command(151, 151)  # from one that is still to come
     daemon.command(152, 150, first=float("nan"))
     stranger.command(153, 150)
-    daemon.command(154, 50)
+    daemon.command(154, 130)
     assert daemon.sample()[3:6:2] == [151, 154]
     assert daemon.seated()[3:6:2] == [151, -1], "the session begins anew, plant time goes on"
     daemon.command(0, 151)

@@ -101,7 +101,7 @@ def test_the_figures_on_the_page_are_those_of_the_code() -> None:
     assert socket_link.MAX_MESSAGE == 64 * 1024
     assert f"{socket_link.LINGER_MS} ms when closing" in PAGE
     assert socket_link.LOST_PLANT_NS == 2_000_000_000 == endpoint.SILENCE_NS
-    assert endpoint.LATEST_COMMAND_NS == 100_000_000
+    assert endpoint.LATEST_COMMAND_NS == 20_000_000
     assert endpoint.COMPLAINT_INTERVAL_NS == 500_000_000
     assert process.MESSAGES_PER_PERIOD == socket_link.DRAIN_LIMIT == 1024
     assert f"at most {address.MAX_PATH_LENGTH} bytes" in PAGE

@@ -1,0 +1,170 @@
+"""The delay margin of the acceleration feedback: how much later than in lockstep messages may come.
+
+The linear model of table, oil and drive about rest at neutral, q the pose, J the Jacobian of the lengths, M
+and M₀ the mass matrices with and without what is carried, K the stiffness of the oil, l its leakage rate, G
+the valve with its delay, k the drive's length gain, c its pressure damping behind the high-pass H, b the
+seals' viscous friction, g the gain, N the notches, T₀ what passes anyway, T the delay of the line:
+
+    P(s) q = Jᵀ K G/(s + l + c G H) trim,   P = M s² + Jᵀ b J s + Jᵀ K J (s + k G)/(s + l + c G H),
+    trim = −g K⁻¹ J (JᵀJ)⁻¹ M₀ N s² q e^{−s(T₀+T)}.
+
+The loop is stable up to the least T at which an eigenvalue of its gain passes −1 (generalised Nyquist
+criterion). Coulomb friction is left out: it holds small oscillations down, but not where the seals slide.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import signal
+
+from mastd.arrays import ComplexArray, FloatArray
+from mastd.control.table.command import notch_row
+from mastd.dynamics.actuator import valve_delays
+from mastd.dynamics.oil_flow import oil_stiffness
+from mastd.dynamics.table_model import TableModel
+from mastd.kinematics.design import neutral_jacobian
+from mastd.kinematics.geometry import Geometry
+from mastd.settings.daemon.control import AccelerationSettings
+from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.profile.segments import AXES
+from mastd.settings.table.payload import NoPayload
+from mastd.settings.table.table import TableSettings
+
+LOWEST_HZ, HIGHEST_HZ, LINES = 0.5, 250.0, 4000
+
+
+@dataclass(frozen=True)
+class DelayMargin:
+    """Delay in s that the feedback stands, infinite if any, nearly 0 where it is unstable without one.
+
+    ``frequency_hz`` at which, and ``axis`` in which most of all, it would oscillate.
+    """
+
+    delay: float
+    frequency_hz: float
+    axis: str
+
+
+@dataclass(frozen=True)
+class FeedbackProof:
+    """Whether the acceleration feedback is faded out before the delay that it does not stand.
+
+    ``engaged``: longest delay in s with which it still works.
+    """
+
+    gain: float
+    margin: DelayMargin
+    engaged: float
+
+    @property
+    def ok(self) -> bool:
+        """It is faded out in time."""
+        return self.gain == 0.0 or self.engaged < self.margin.delay
+
+    def document(self) -> dict[str, object]:
+        """Return the proof as plain data for JSON; a margin without an end is None."""
+        bounded = math.isfinite(self.margin.delay)
+        return {
+            "gain": self.gain,
+            "delay_margin_s": self.margin.delay if bounded else None,
+            "frequency_hz": self.margin.frequency_hz if bounded else None,
+            "axis": self.margin.axis or None,
+            "engaged_s": self.engaged,
+            "ok": self.ok,
+        }
+
+    def text(self) -> str:
+        """Return the proof as a line to read."""
+        margin = self.margin
+        if self.gain == 0.0:
+            return "without acceleration feedback"
+        stands = "any delay"
+        if math.isfinite(margin.delay):
+            where = f"{margin.axis}, {margin.frequency_hz:.0f} Hz"
+            stands = f"a delay of {1e3 * margin.delay:.1f} ms ({where})"
+        line = (
+            f"acceleration feedback of {self.gain:g} 1/s stands {stands} in the plant link and works up to "
+            f"{1e3 * self.engaged:g} ms"
+        )
+        return line if self.ok else f"{line}  <- lower control.acceleration.gain or round_trip.fade"
+
+
+def feedback_proof(table: TableSettings, daemon: DaemonSettings, carried: TableModel) -> FeedbackProof:
+    """Return the proof for the least margin, bare and as ``carried``: what stands on springs is not felt."""
+    bare = TableModel.from_settings(table, NoPayload())
+    geometry, period = Geometry.from_settings(table), 1e-9 * daemon.period_ns
+    feedback = daemon.control.acceleration
+    margins = [delay_margin(table, geometry, bare, model, feedback, period) for model in (bare, carried)]
+    engaged = (daemon.round_trip.fade - 1) * period
+    return FeedbackProof(feedback.gain, min(margins, key=lambda margin: margin.delay), engaged)
+
+
+def delay_margin(
+    table: TableSettings,
+    geometry: Geometry,
+    bare: TableModel,
+    loaded: TableModel,
+    feedback: AccelerationSettings,
+    period: float,
+) -> DelayMargin:
+    """Return the delay margin of ``feedback``; ``bare`` table, ``loaded`` with what it carries."""
+    frequencies = np.geomspace(LOWEST_HZ, HIGHEST_HZ, LINES)
+    values, vectors = np.linalg.eig(_loop(table, geometry, bare, loaded, feedback, period, frequencies))
+    best = DelayMargin(math.inf, math.nan, "")
+    omega = 2.0 * np.pi * frequencies
+    for line in range(LINES):
+        for index in np.flatnonzero(np.abs(values[line]) >= 1.0):
+            # Phase that is left until the eigenvalue points to −1.
+            left = (np.angle(values[line, index]) + np.pi) % (2.0 * np.pi)
+            delay = float(left / omega[line])
+            if delay < best.delay:
+                shape = np.abs(vectors[line, :, index])
+                best = DelayMargin(delay, float(frequencies[line]), AXES[int(np.argmax(shape))])
+    return best
+
+
+def _loop(
+    table: TableSettings,
+    geometry: Geometry,
+    bare: TableModel,
+    loaded: TableModel,
+    feedback: AccelerationSettings,
+    period: float,
+    frequencies: FloatArray,
+) -> ComplexArray:
+    """Return the loop's gain (lines, 6, 6) from the acceleration that is fed back to that which follows."""
+    drive, valve = table.drive, table.valve
+    jacobian = neutral_jacobian(geometry)
+    springs = np.array([oil_stiffness(table.actuator, actuator.stroke, 0.0) for actuator in table.links])
+    stiffness = jacobian.T @ (springs[:, None] * jacobian)
+    friction = table.actuator.friction.viscous * (jacobian.T @ jacobian)
+    s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
+    ratio = frequencies / valve.natural_frequency
+    # The drive holds what it asks of the valve over its tick.
+    lag = float(np.mean(valve_delays(table))) + 0.5 / drive.update_rate
+    spool = np.exp(-s * lag) / (1.0 + 2j * valve.damping_ratio * ratio - ratio**2)
+    high_pass = s / (s + 2.0 * np.pi * drive.pressure_high_pass)
+    area = 0.5 * sum(table.actuator.piston_areas)
+    leakage = float(np.mean(springs)) * table.actuator.leakage / area**2
+    damped = s + leakage + drive.pressure_damping * spool * high_pass
+    # The command of a period is held over it.
+    delayed = np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
+    gain = feedback.gain * spool / damped * delayed
+    oil = (s + drive.length_gain * spool) / damped
+    plant = s[:, None, None] ** 2 * loaded.mass_matrix + s[:, None, None] * friction
+    plant = plant + oil[:, None, None] * stiffness
+    fed_back = s[:, None, None] ** 2 * bare.mass_matrix * _notches(feedback, period, s)[:, None, :]
+    return np.asarray(gain[:, None, None] * np.linalg.solve(plant, fed_back))
+
+
+def _notches(feedback: AccelerationSettings, period: float, s: ComplexArray) -> ComplexArray:
+    """Return what the notches leave of each axis, (lines, 6)."""
+    left = np.ones((len(s), 6), dtype=complex)
+    for notch in feedback.notches:
+        axis, b0, b1, b2, a1, a2 = notch_row(notch, period)
+        _, response = signal.freqz([b0, b1, b2], [1.0, a1, a2], worN=np.abs(s) * period)
+        left[:, int(axis)] *= response
+    return left
