@@ -11,16 +11,21 @@ newcomer always gets in, and one address, or one session, pays for itself.
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import struct
 from asyncio import BaseTransport
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+HANDSHAKE_S = 5.0
+"""Time for the handshake of TLS, before which a connection is nobody's and counts nowhere."""
+MAX_FILES = 8192
+"""Descriptors that the console may use, most of them for connections in their handshake."""
 REQUEST_S = 10.0
 """Time to send a request, from the connection or the response before on."""
 RESPONSE_S = 20.0
@@ -170,6 +175,19 @@ class BrowserSocket(WebSocketsSansIOProtocol):
         self.holder = NOBODY
         if not self.disconnected:
             self.transport.abort()
+
+
+class ServerLoop(asyncio.SelectorEventLoop):
+    """An event loop whose servers wait ``HANDSHAKE_S`` for TLS, and have descriptors for many who do not."""
+
+    async def create_server(self, *given: Any, **options: Any) -> asyncio.Server:
+        """Create a server as asyncio does."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MAX_FILES if most == resource.RLIM_INFINITY else min(MAX_FILES, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = HANDSHAKE_S
+        return await super().create_server(*given, **options)
 
 
 def _stranger(client: tuple[str, int] | None) -> Holder:

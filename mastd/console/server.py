@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from mastd.console.access import TokenFiles, Tokens
 from mastd.console.app import Console
-from mastd.console.connections import BrowserSocket, Visitor
+from mastd.console.connections import BrowserSocket, ServerLoop, Visitor
 from mastd.console.endpoint import Endpoint
 from mastd.console.hub import Hub
 from mastd.console.messages import MAX_MESSAGE
@@ -70,8 +70,11 @@ def serve(
     endpoint: Endpoint, certificate: Certificate | None, door: Door, profiles: Profiles, announce: Announce
 ) -> None:
     """Serve until SIGINT, SIGTERM or SIGHUP; raise UsageError where that cannot begin."""
-    with contextlib.closing(endpoint.listen()) as listener:
-        asyncio.run(_serve(listener, endpoint, certificate, door, profiles, announce))
+    with (
+        contextlib.closing(endpoint.listen()) as listener,
+        asyncio.Runner(loop_factory=ServerLoop) as runner,
+    ):
+        runner.run(_serve(listener, endpoint, certificate, door, profiles, announce))
 
 
 def server_of(app: ASGIApp, certificate: Certificate | None = None) -> uvicorn.Server:

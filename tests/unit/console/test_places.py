@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import socket
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,11 +21,11 @@ from websockets.typing import Origin
 from mastd.console import access, connections
 from mastd.console.access import Tokens
 from mastd.console.app import Console
-from mastd.console.connections import NOBODY, PLACES, STRANGER, Holder, surplus
+from mastd.console.connections import NOBODY, PLACES, STRANGER, Holder, ServerLoop, surplus
 from mastd.console.endpoint import endpoint
 from mastd.console.hub import MAX_BROWSERS, MAX_OBSERVERS, Hub
 from mastd.console.profiles import Profiles
-from mastd.console.server import server_of
+from mastd.console.server import Certificate, server_of
 from mastd.console.watcher import Door
 from tests.support.lab import PATIENCE
 
@@ -80,14 +82,14 @@ class Served:
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[Served]:
+async def served(certificate: Certificate | None = None) -> AsyncIterator[Served]:
     """Serve a console."""
     tokens = Tokens()
     hub = Hub(Door("ipc:///nowhere", None), "anna", lambda name: name, lambda wanted: None)
     here = endpoint("127.0.0.1:0", False)
     with contextlib.closing(here.listen()) as listener:
         app = Console(here, "cookie", tokens, hub, Profiles([], Path("/nowhere"))).app()
-        server = server_of(app)
+        server = server_of(app, certificate)
         task = asyncio.create_task(server.serve([listener]))
         yield Served(listener.getsockname()[1], tokens)
         hub.end()
@@ -95,14 +97,15 @@ async def served() -> AsyncIterator[Served]:
         await task
 
 
-def run(test: Callable[[Served], Awaitable[None]]) -> None:
+def run(test: Callable[[Served], Awaitable[None]], certificate: Certificate | None = None) -> None:
     """Run a test with a console."""
 
     async def served_test() -> None:
-        async with asyncio.timeout(PATIENCE), served() as console:
+        async with asyncio.timeout(PATIENCE), served(certificate) as console:
             await test(console)
 
-    asyncio.run(served_test())
+    with asyncio.Runner(loop_factory=ServerLoop) as runner:
+        runner.run(served_test())
 
 
 async def ended(connection: socket.socket) -> None:
@@ -188,6 +191,22 @@ def test_a_second_request_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(connections, "REQUEST_S", 0.5)
     run(test)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_handshake_that_never_comes_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Certificate(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    files = ["-keyout", str(own.private_key), "-out", str(own.certificate), "-subj", "/CN=localhost"]
+    subprocess.run([*command, *files], check=True, capture_output=True)
+
+    async def test(console: Served) -> None:
+        with socket.create_connection(("127.0.0.1", console.port)) as silent:
+            silent.setblocking(False)
+            await ended(silent)
+
+    monkeypatch.setattr(connections, "HANDSHAKE_S", 0.2)
+    run(test, own)
 
 
 async def code(browser: ClientConnection) -> int | None:
