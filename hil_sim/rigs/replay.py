@@ -82,11 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
 def recorded(record: Path, rig: str) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return times of the profile (n, s) and by channel what a rig of a record gave then (n).
 
-    Raises FormatError for what is no record, UsageError where the rig or the play is not in it.
+    Raises FormatError for what is no record or lacks too many frames, UsageError where the rig or the play is
+    not in it.
     """
+    from mastd.record.completeness import refuse_incomplete
     from mastd.record.reader import open_run
 
-    run = open_run(record, lambda name: name == "profile_time" or name.startswith("rig."))
+    run = open_run(record, lambda name: name in ("profile_time", "state") or name.startswith("rig."))
+    refuse_incomplete(run)
     played = np.flatnonzero(np.isfinite(run.columns["profile_time"]))
     head = f"rig.{rig}."
     reported = ("present", "delay")

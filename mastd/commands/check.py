@@ -5,8 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mastd.commands.progress import riding
+
+if TYPE_CHECKING:
+    from mastd.record.channels import ChannelSet
+    from mastd.settings.daemon.daemon import DaemonSettings
+    from mastd.settings.rigs.rigs import RigsSettings
+    from mastd.settings.table.table import TableSettings
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,6 +30,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--rigs", metavar="FILE", help="rigs that may join: checks that the profile's rigs are among them"
     )
+    parser.add_argument(
+        "--out", metavar="DIR", default="runs", help="directory for the records: room for it (default: runs)"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
     parser.set_defaults(run=run)
 
@@ -33,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.dynamics.table_model import TableModel
     from mastd.loop.measurement.frame import channel_units
     from mastd.motion.preflight.preflight import check
+    from mastd.record.space import space
     from mastd.settings.core.loader import load, load_text
     from mastd.settings.core.starter import find
     from mastd.settings.core.strict_yaml import read_text
@@ -56,16 +68,30 @@ def run(arguments: argparse.Namespace) -> int:
     carried = profile.payload if isinstance(profile.payload, RigidPayload) else NoPayload()
     feedback = feedback_proof(table, daemon, TableModel.from_settings(table, carried))
     ok = result.ok and feedback.ok and not missing and not (cue is not None and cue["failed"])
+    room = space(Path(arguments.out), _channels(table, rigs, daemon))
     if arguments.json:
         document = result.document() if cue is None else {**result.document(), "cue": cue}
         if profile.all_rigs():
             document["rigs"] = {"uses": list(profile.all_rigs()), "problems": missing}
+        document["recording_left_s"] = None if room is None else room.seconds
         print(json.dumps({**document, "feedback": feedback.document(), "ok": ok}, allow_nan=False))
     else:
         print(f"{profile.name}\n{feedback.text()}\n{result.text()}")
         print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
         if profile.all_rigs() and rigs is None:
             print(f"  uses {', '.join(profile.all_rigs())}: check them with --rigs FILE")
+        if room is not None:
+            print(f"  records: {room.short_of(result.duration) or room.text()}")
         if cue is not None:
             print(cue_text(cue))
     return 0 if ok else 1
+
+
+def _channels(table: TableSettings, rigs: RigsSettings | None, daemon: DaemonSettings) -> ChannelSet:
+    """Return what a record of this table holds."""
+    from mastd.loop.measurement.frame import Frame
+    from mastd.loop.rigs.rigs import rig_channels
+    from mastd.record.channels import ChannelSet
+
+    frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs) if rigs else ())
+    return ChannelSet(frame.channels, daemon.period_ns)

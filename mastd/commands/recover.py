@@ -1,4 +1,4 @@
-"""``mastd recover FILE``: repair a truncated record."""
+"""``mastd recover FILE``: repair a damaged record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of ``recover``."""
-    parser = subparsers.add_parser("recover", help="repair a truncated record")
+    parser = subparsers.add_parser("recover", help="repair a damaged record")
     parser.add_argument("file", metavar="FILE", type=Path, help="the record, or its run's directory")
     parser.add_argument("--json", action="store_true", help="print the frames kept and lost as JSON")
     parser.set_defaults(run=run)
@@ -28,8 +28,12 @@ def run(arguments: argparse.Namespace) -> int:
     reach = "" if recovery.last_time is None else f", up to {recovery.last_time:.3f} s"
     kept = f"{recovery.frames} frames and {recovery.events} events in {recovery.chunks} chunks{reach}"
     if recovery.original is None:
-        print(f"{recovery.path}: the file is complete, nothing done ({kept})")
+        known = f"; {recovery.damage}" if recovery.damage else ""
+        print(f"{recovery.path}: nothing to repair ({kept}{known})")
     else:
-        print(f"{recovery.path}: kept {kept}; lost {recovery.lost_bytes} bytes: {recovery.damage}")
+        print(
+            f"{recovery.path}: kept {kept}; lost {recovery.lost_bytes} bytes and {recovery.missing} frames:"
+            f" {recovery.damage}"
+        )
         print(f"the damaged file is now {recovery.original}")
     return 0

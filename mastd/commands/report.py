@@ -191,7 +191,7 @@ def summary(result: Mapping[str, object]) -> str:
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
     lines += [f"  indicated: {cause}" for cause in indicated]
     if result["damage"]:
-        lines.append(f"  record truncated: {result['damage']}")
+        lines.append(f"  record damaged: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     if result.get("no_page"):

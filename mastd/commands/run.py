@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, rigs_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
+from mastd.commands.recorded_play import add_play_options, judged, prepare, recorded_play
 from mastd.commands.report import exit_code, summary, write_run_page
 from mastd.errors import FormatError
 from mastd.program import tell_result
@@ -43,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     from mastd.loop.process.installation import Plan
-    from mastd.record.result import make_result
     from mastd.report.pages.run import default_page, run_page
-    from mastd.report.reading import read
     from mastd.settings.core.starter import find
 
     live = prepare(arguments)
@@ -59,13 +57,13 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     with riding(shown=live) as progress:
         verdict = plan.check(progress)
     record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
-    record = read(record_path)
-    result = make_result(record)
-    report_recorder_loss(result, outcome)
-    try:
-        write_run_page(run_page(record, result), default_page(record_path), result)
-    except FormatError as error:  # a full disk must not hide how the run went
-        result["page"], result["no_page"] = None, str(error)
+    result, record = judged(record_path, outcome)
+    result["page"] = None
+    if record is not None:
+        try:
+            write_run_page(run_page(record, result), default_page(record_path), result)
+        except FormatError as error:  # a full disk must not hide how the run went
+            result["no_page"] = str(error)
     if arguments.json:
         tell_result(json.dumps(result, allow_nan=False))
     else:

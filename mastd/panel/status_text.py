@@ -78,11 +78,20 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
         f"max. {_percent(level['limit'])})",
         f"  supply       {_pressure(supply['pressure_pa'])}, {_stage(supply['stage'])}",
         f"  missed       {_count(status['missed'])} periods; {_count(status['dropped'])} frames not recorded",
+        *_room(status.get("recording_left_s")),
         f"  pose         {_pose(status['pose'])}",
         f"  command      {_pose(status['reference'])}",
         f"  lengths      {_row(status['lengths_m'], 1e3, '.2f', 'mm')}",
         f"  forces       {_row(status['forces_n'], 1e-3, '.1f', 'kN')}",
     ]
+
+
+def _room(seconds: float | None) -> list[str]:
+    """Return the line of the room that is left for records, none where it is unknown."""
+    if seconds is None:
+        return []
+    room = f"{seconds:.0f} s" if seconds < 600.0 else f"{seconds / 3600.0:.3g} h"
+    return [f"  disk         room for {room} of recording"]
 
 
 def line(status: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ def run_measurement(run: Run, signals: Sequence[str]) -> Measurement:
     what was missing. Raises FormatError for channels that the record does not hold, and where so much is
     missing that nearly all would be made up.
     """
-    warnings = [] if run.broken_off is None else [f"the record is truncated: {run.broken_off}"]
+    warnings = [] if run.damage_ever is None else [f"the record is damaged: {run.damage_ever}"]
     names: dict[str, None] = {}
     for signal in signals:
         found, missing = matching(list(run.columns), SIGNALS.get(signal, (signal,)))
@@ -112,8 +112,8 @@ def _notes(run: Run, signals: Sequence[str], filled: Sequence[str]) -> dict[str,
     ended = _ended(run)
     if ended:
         notes["ended"] = ended
-    if run.broken_off is not None:
-        notes["broken_off"] = run.broken_off
+    if run.damage_ever is not None:
+        notes["broken_off"] = run.damage_ever
     if filled:
         notes["filled"] = "; ".join(filled)
     return notes

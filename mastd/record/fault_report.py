@@ -82,8 +82,8 @@ def make_fault_result(run: Run, history: FaultHistory) -> dict[str, object]:
         "time_in_run_s": history.run_time,
         "before_s": time - float(run.times[0]),
         "after_s": float(run.times[-1]) + run.period - time,
-        "lost_frames": sum(_whole(event.get("lost")) or 0 for event in run.events if event["event"] == "gap"),
-        "damage": run.broken_off,
+        "lost_frames": run.lost,
+        "damage": run.damage_ever,
         "events": [[round(at - time, 6), text] for at, text in timed_events(run)][-_MAX_EVENTS:],
     }
 
@@ -127,7 +127,7 @@ def fault_summary(result: Mapping[str, object]) -> str:
     assert isinstance(events, list)
     lines += [f"  {at:+9.3f} s  {text}" for at, text in events]
     if result["damage"]:
-        lines.append(f"  file truncated: {result['damage']}")
+        lines.append(f"  file damaged: {result['damage']}")
     if result.get("page"):
         lines.append(f"  page: {result['page']}")
     if result.get("no_page"):

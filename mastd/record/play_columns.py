@@ -15,6 +15,7 @@ from scipy.interpolate import CubicSpline
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.alignment import MAX_GAP_RATIO, find_window
+from mastd.record.completeness import refuse_incomplete
 from mastd.record.reader import Run
 
 TIMES: Final = ("step", "profile_time")
@@ -29,14 +30,15 @@ _BESIDE: Final = 3
 def play_columns(run: Run, names: Sequence[str], spacing: float, count: int) -> dict[str, FloatArray]:
     """Return channels (count,) at the profile times k · ``spacing`` in s.
 
-    Values that are missing are bridged; beyond the first and the last frame they stay as they were there.
-    Raises FormatError for a channel that the record does not hold, and for a run in which the profile did not
-    play to the end without a hold.
+    The few values that may be missing are bridged; beyond the first and the last frame they stay as they were
+    there. Raises FormatError for a channel that the record does not hold, for a record with too many frames
+    missing, and for a run in which the profile did not play to the end without a hold.
     """
     states = run.metadata.get("states")
     window = find_window(run, states) if isinstance(states, list) and "RUNNING" in states else None
     if window is None:
         raise FormatError(f"{run.path}: the profile did not run")
+    refuse_incomplete(run)
     reach = slice(max(window.first - _BESIDE, 0), window.last + 1 + _BESIDE)
     missing = [name for name in (*names, *TIMES) if name not in run.columns]
     if missing:

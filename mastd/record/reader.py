@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
+from mastd.formats.mcap.chunks import Contents
 from mastd.formats.mcap.frames import (
     END_NAME,
     EVENT_TOPIC,
@@ -22,7 +22,8 @@ from mastd.formats.mcap.frames import (
     FrameSeries,
     plain_metadata,
 )
-from mastd.formats.mcap.walk import Contents, walk
+from mastd.formats.mcap.integrity import Events, check_integrity
+from mastd.formats.mcap.walk import walk
 from mastd.record.writer import RUN_FILE
 
 
@@ -33,7 +34,9 @@ class Run:
     ``times`` (k,) in s of the record's clock are whole periods; ``numbers`` (k,) count the frames, lost ones
     included; ``columns`` gives each channel's values, of
     shape (k,) for the channels of every cycle and shorter for slower ones, whose times ``series_of`` has.
-    ``damage`` is None for a whole file, else one line that says where it breaks off.
+    ``damage`` is None for a whole record, else one line that says what is missing of it or out of its place
+    (``mastd.formats.mcap.integrity``); ``lost`` frames are missing in all, those that the recorder dropped
+    included, of ``offered``, None where the record does not tell its end.
     """
 
     path: Path
@@ -47,6 +50,8 @@ class Run:
     events: tuple[Mapping[str, object], ...]
     series: Mapping[str, FrameSeries]
     damage: str | None
+    lost: int = 0
+    offered: int | None = None
 
     @property
     def period(self) -> float:
@@ -54,11 +59,10 @@ class Run:
         return 1.0 / self.series[FRAME_TOPIC].rate_hz
 
     @property
-    def broken_off(self) -> str | None:
-        """Where the recording broke off, even if the file was recovered since; None if it ended properly."""
-        if self.damage is None and self.recovery:
-            return f"recovered, {self.recovery.get('damage')}"
-        return self.damage
+    def damage_ever(self) -> str | None:
+        """What is damaged, or was until the file was recovered; None for a record that is whole."""
+        before = [f"recovered, {self.recovery.get('damage')}"] if self.recovery else []
+        return "; ".join(before + ([self.damage] if self.damage else [])) or None
 
     def series_of(self, name: str) -> FrameSeries:
         """Return the series that holds one channel."""
@@ -88,17 +92,17 @@ def find_run(path: Path) -> Path:
 
 
 def open_run(path: Path, wanted: Callable[[str], bool] | None = None) -> Run:
-    """Read a record, given its file or its directory, as far as it is sound.
+    """Read a record, given its file or its directory, as far as it is sound, in the order of its frames.
 
     ``wanted`` says by its name which channel is kept, all if left out: a long record fits into less memory.
 
-    Raises FormatError with one line if there is no file, if it is not a record, or if it breaks off before
-    its first chunk.
+    Raises FormatError with one line if there is no file, if it is not a record, or if no chunk of it is
+    sound.
     """
     path = find_run(path)
     contents = Contents()
     collected: dict[int, Frames] = {}
-    texts: list[bytes] = []
+    events = Events()
     for messages in walk(path, contents):
         for channel_id, own in messages.by_channel():
             channel = contents.channels[channel_id]
@@ -107,10 +111,12 @@ def open_run(path: Path, wanted: Callable[[str], bool] | None = None) -> Run:
                     collected[channel_id] = Frames(path, channel, contents.schemas, wanted)
                 collected[channel_id].add(own)
             elif channel.topic == EVENT_TOPIC:
-                texts += [own.data(index) for index in range(len(own))]
+                events.add(own)
     series = {frames.topic: frames.series() for frames in collected.values()}
     if FRAME_TOPIC not in series:
         raise FormatError(f"{path}: holds no frames" + (f": {contents.damage}" if contents.damage else ""))
+    told = events.series()
+    integrity = check_integrity(contents, series[FRAME_TOPIC], told)
     columns = {
         name: part.values[:, column] for part in series.values() for column, name in enumerate(part.names)
     }
@@ -126,15 +132,9 @@ def open_run(path: Path, wanted: Callable[[str], bool] | None = None) -> Run:
         metadata=plain_metadata(contents.metadata.get(METADATA_NAME, {})),
         end=plain_metadata(contents.metadata.get(END_NAME, {})),
         recovery=plain_metadata(contents.metadata.get(RECOVERY_NAME, {})),
-        events=tuple(event for event in map(_event, texts) if event is not None),
+        events=told.events,
         series=series,
-        damage=contents.damage,
+        damage=integrity.damage,
+        lost=integrity.lost,
+        offered=integrity.offered,
     )
-
-
-def _event(data: bytes) -> Mapping[str, object] | None:
-    try:
-        event = json.loads(data)
-    except ValueError:
-        return None
-    return event if isinstance(event, dict) else None

@@ -77,13 +77,15 @@ class RecorderResult:
 @dataclass(frozen=True)
 class RecorderStatus:
     """The newest word of the recorder: ``trouble`` or None, the run's file that is open or None, runs' files
-    finished so far, fault files finished, and first causes without one."""
+    finished so far, fault files finished, first causes without one, and for how many seconds of recording the
+    disk has room, None where that is unknown."""
 
     trouble: str | None = None
     recording: str | None = None
     runs: int = 0
     fault_files: int = 0
     fault_files_skipped: int = 0
+    left_s: float | None = None
 
 
 class RecorderHandle:

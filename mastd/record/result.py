@@ -5,13 +5,18 @@ What is compared: see ``mastd.record.alignment``. Displacements (m and rad) are 
 the profile's band (``mastd.signals.band``); accelerations see ``mastd.record.acceleration``.
 
 Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end,
-else ``pass`` or ``fail`` by the criteria in the profile. A criterion whose figure cannot be had fails.
+else ``pass`` or ``fail`` by the criteria in the profile, among which is always how much of the record may be
+missing (``mastd.record.completeness``). A criterion whose figure cannot be had fails.
+Where a record was lost, the cause of the run's end comes first, then what became of the record: a full disk
+must not hide a fault.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -21,12 +26,13 @@ from mastd.errors import FormatError
 from mastd.record.acceleration import acceleration_results, driven_axes
 from mastd.record.alignment import Aligned, Window, aligned_accelerations, aligned_motion, find_window
 from mastd.record.channels import AXES
+from mastd.record.completeness import completeness, criterion, judge_completeness
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.ride_figures import ride_figures
 from mastd.record.unasked_motion import judge_unasked, unasked_motion
 from mastd.record.writer import RUN_FILE
-from mastd.signals.acceleration_figures import ARMS
+from mastd.signals.acceleration_figures import ARMS, no_figures
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import best_lag, cross_axis, nrmse, peak_ratio, rms, second_derivative
 
@@ -80,6 +86,7 @@ def make_result(run: Run) -> dict[str, object]:
     criteria = judge(_criteria(run), figures, accelerations, cycles, missed, internal)
     stillness = judge_unasked(unasked, driven, _criteria(run).get("unasked_motion"))
     criteria += [stillness] if stillness is not None else []
+    criteria += judge_completeness(_criteria(run), completeness(run, window))
     verdict = outcome if outcome != "completed" else _verdict(criteria)
     return {
         "verdict": verdict,
@@ -98,8 +105,8 @@ def make_result(run: Run) -> dict[str, object]:
         "acceleration_point": point,
         "driven": sorted(driven, key=AXES.index),
         "criteria": criteria,
-        "lost_frames": sum(_integer(gap.get("lost")) for gap in run.events if gap.get("event") == "gap"),
-        "damage": run.broken_off,
+        "lost_frames": run.lost,
+        "damage": run.damage_ever,
         "degraded_rt": _degraded(run),
         "round_trip_s": _longest_round_trip(run, window),
         "indicated": _indicated(run),
@@ -178,8 +185,8 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
         reached = run.columns["profile_time"][window.last]
         if reached >= duration - 1.5 * run.period:
             return "completed", state, None
-    if run.broken_off is not None:
-        return "stopped", state, f"the record is truncated: {run.broken_off}"
+    if run.damage_ever is not None:
+        return "stopped", state, f"the record is damaged: {run.damage_ever}"
     cause = "stopped before the end of the profile" if window else "the profile was not started"
     return "stopped", state, cause
 
@@ -194,7 +201,7 @@ def command_sha256(run: Run, window: Window | None) -> str | None:
     for event in reversed(run.events):
         if event.get("event") == "end" and isinstance(event.get("command_sha256"), str):
             return str(event["command_sha256"])
-    if window is None or (run.broken_off is not None and window.last == len(run.times) - 1):
+    if window is None or (run.damage_ever is not None and window.last == len(run.times) - 1):
         return None
     if np.any(np.diff(run.numbers[window.first : window.last + 1]) != 1):
         return None
@@ -252,21 +259,12 @@ def judge(
                     value = accelerations[axis][ACCELERATION_CRITERIA[name]]
                 else:
                     value = figures[axis]["lag_s" if name == "lag" else name]
-                judged.append(_criterion(f"{axis}.{name}", value, limit))
+                judged.append(criterion(f"{axis}.{name}", value, limit))
     ratio = missed / (cycles + missed) if cycles else None
     for name, value in (("missed_share", ratio), ("internal_force", internal_force)):
         if criteria.get(name) is not None:
-            judged.append(_criterion(name, value, criteria[name]))
+            judged.append(criterion(name, value, criteria[name]))
     return judged
-
-
-def _criterion(name: str, value: float | None, limit: object) -> dict[str, object]:
-    if isinstance(limit, list | tuple):
-        low, high = limit
-        passed = value is not None and low <= value <= high
-    else:
-        passed = value is not None and isinstance(limit, int | float) and abs(value) <= limit
-    return {"name": name, "value": value, "limit": limit, "pass": passed}
 
 
 def _criteria(run: Run) -> Mapping[str, object]:
@@ -286,5 +284,56 @@ def _difference(values: FloatArray, window: Window) -> int:
     return round(float(difference)) if np.isfinite(difference) else 0
 
 
-def _integer(value: object) -> int:
-    return value if isinstance(value, int) else 0
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended: its outcome, the state before lowering, and the cause, None if it completed."""
+
+    outcome: Outcome
+    state: str
+    cause: str | None
+    command_sha256: str
+    cycles: int
+    missed: int
+
+
+def with_lost_record(result: dict[str, object], ending: Ending, why: str) -> dict[str, object]:
+    """Return the document of a run that was not recorded to its end, as ``why`` says.
+
+    A run that completed is a fail: nothing shows how well it went.
+    """
+    completed = ending.outcome == "completed"
+    causes = (ending.cause, f"recorder lost: {why}", "the run itself completed" if completed else None)
+    return {
+        **result,
+        "verdict": "fail" if completed else ending.outcome,
+        "state": ending.state,
+        "cause": "; ".join(cause for cause in causes if cause),
+        "command_sha256": ending.command_sha256,
+    }
+
+
+def without_record(path: Path, ending: Ending, why: str) -> dict[str, object]:
+    """Return the document of a run of which there is no readable record; figures are None."""
+    figures, _ = axis_figures(None, 1.0, (0.0, 1.0))
+    accelerations = no_figures()
+    nothing: dict[str, object] = {
+        "verdict": None,
+        "state": None,
+        "cause": None,
+        "run": str(path),
+        "command_sha256": None,
+        "cycles": ending.cycles,
+        "missed": ending.missed,
+        "axes": {axis: {**figures[axis], "acceleration": accelerations[axis]} for axis in AXES},
+        "internal_force_rms_n": None,
+        "internal_force_peak_n": None,
+        "acceleration_point": "C",
+        "driven": [],
+        "criteria": [],
+        "lost_frames": ending.cycles,
+        "damage": why,
+        "degraded_rt": None,
+        "round_trip_s": None,
+        "indicated": [],
+    }
+    return with_lost_record(nothing, ending, why)

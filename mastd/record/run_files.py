@@ -5,12 +5,16 @@ Every frame feeds the history and the run's file that is open, if any. Two ways 
 - *one run* (``mastd run``): the file is open from beginning to end. What the file system refuses it raises,
   and the recorder ends.
 - *service* (``mastd serve``): ``{"event": "record_begin", "directory": D, "metadata_file": F}`` begins
-  ``D/run.mcap`` with the frame offered next, ``{"event": "record_end", …}`` finishes it with the frame
-  offered last; further keys of it go to the file's ``mastd.end``. The metadata are the service's with the
-  JSON object of F over them. A begin while a file is open finishes the old one first (its end says
-  ``superseded``); an end without a file does nothing. What the file system refuses costs that file:
-  ``trouble`` says why, until the next begin, and the recorder goes on. A metadata file that cannot be read is
-  trouble too, but the run is recorded. D and F may be relative to the service's directory.
+  ``D/run.mcap`` (``D-2/run.mcap`` where there is one) with the frame offered next, ``{"event": "record_end",
+  …}`` finishes it with the frame offered last; further keys of it go to ``mastd.end``. The metadata
+  are the service's with the JSON object of F over them, begun when the event came. A begin while a file is
+  open finishes the old one first (its end says ``superseded``); an end without a file does nothing. What the
+  file system refuses costs that file: ``trouble`` says why, until the next begin, and the recorder goes on. A
+  metadata file that cannot be read is trouble too, but the run is recorded. D and F may be relative to the
+  service's directory.
+
+A file that is moved while it is written is written on, where it is; ``trouble`` says where, or that it was
+deleted.
 
 Events between begin and end go to the run's file, all events to the history. Fault files stand beside the
 run's file, else in the service's directory.
@@ -26,12 +30,16 @@ from pathlib import Path
 from mastd.record.channels import Channel, ChannelSet
 from mastd.record.history import Arrived, FaultFiles, History, Origin, is_first_cause
 from mastd.record.plain import plain
+from mastd.record.space import space
 from mastd.record.writer import RUN_FILE, RunWriter
 
 BEGIN, END = "record_begin", "record_end"
 MORE_CHANNELS = "more_channels"
 """Key of a run's metadata: name, unit and meaning of channels that stand in its frames after all others."""
 MAX_METADATA_BYTES = 16 * 1024 * 1024
+_MAX_NAMESAKES = 1000
+SPACE_INTERVAL_S = 2.0
+"""Between two looks at the space that is left."""
 
 
 class RunFiles:
@@ -51,6 +59,8 @@ class RunFiles:
         self._service = single is None
         self._run_trouble: str | None = None
         self._run = None if single is None else RunWriter(single, channels, metadata)
+        self._left_s: float | None = None
+        self._look_again = 0.0
         self._runs = 0
         self._frames = self._gaps = self._lost = 0
         self._history = History(channels)
@@ -59,7 +69,8 @@ class RunFiles:
     @property
     def trouble(self) -> str | None:
         """What is not being recorded, and why; None if all is well."""
-        return self._run_trouble or self._faults.trouble
+        astray = self._run.astray if self._run is not None else None
+        return self._run_trouble or astray or self._faults.trouble
 
     def status(self) -> dict[str, object]:
         """Return the status of recording for the loop."""
@@ -69,6 +80,7 @@ class RunFiles:
             "runs": self._runs,
             "fault_files": self._faults.written,
             "fault_files_skipped": self._faults.skipped,
+            "left_s": self._left_s,
         }
 
     def totals(self) -> dict[str, object]:
@@ -77,7 +89,7 @@ class RunFiles:
             "frames": self._frames,
             "gaps": self._gaps,
             "lost": self._lost,
-            "error": self.trouble if self._service else None,
+            "error": self.trouble if self._service else self._run_trouble,
             "fault_files": self._faults.written,
             "fault_files_skipped": self._faults.skipped,
         }
@@ -94,7 +106,7 @@ class RunFiles:
         self._history.event(arrived)
         kind = event.get("event")
         if self._service and kind == BEGIN:
-            self._begin(event, arrived.number)
+            self._begin(arrived)
         elif self._service and kind == END:
             extra = {key: value for key, value in event.items() if key not in ("event", "frame")}
             self._end(arrived.number, {"closed": True, **extra})
@@ -105,7 +117,12 @@ class RunFiles:
                 self._faults.begin(arrived, self._origins())
 
     def synchronise_if_due(self) -> None:
-        """Synchronise data older than 0.25 s with the disk."""
+        """Synchronise data older than 0.25 s with the disk, and look now and then at the space left."""
+        if (now := time.monotonic()) >= self._look_again:
+            self._look_again = now + SPACE_INTERVAL_S
+            directory = self._directory if self._run is None else self._run.path.parent
+            found = space(directory, self._channels)
+            self._left_s = None if found is None else float(f"{found.seconds:.2g}")
         self._on_run(RunWriter.synchronise_if_due)
         self._faults.synchronise_if_due()
 
@@ -124,8 +141,9 @@ class RunFiles:
         """Finish the fault files after the only run's file was refused."""
         self._faults.finish(0)
 
-    def _begin(self, event: Mapping[str, object], number: int) -> None:
-        self._end(number, {"closed": True, "superseded": True})
+    def _begin(self, arrived: Arrived) -> None:
+        self._end(arrived.number, {"closed": True, "superseded": True})
+        event, number = arrived.event, arrived.number
         path = self._directory / str(event.get("directory")) / RUN_FILE
         self._metadata = dict(self._service_metadata)
         file = event.get("metadata_file")
@@ -135,14 +153,24 @@ class RunFiles:
                 self._metadata |= read_metadata(self._directory / str(file))
             except (OSError, ValueError, RecursionError) as error:
                 unread = f"{file}: the run's metadata cannot be read: {_error_text(error)}"
+        self._metadata["started_unix"] = arrived.unix  # that of the file is the loading's
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             channels = self._channels.extended(more_channels(self._metadata))
-            self._run = RunWriter(path, channels, self._metadata, number)
+            self._run = self._writer(path, channels, number)
         except (OSError, ValueError) as error:
             self._run_trouble = f"{path}: cannot record here: {_error_text(error)}"
             return
         self._run_trouble = unread
+
+    def _writer(self, path: Path, channels: ChannelSet, number: int) -> RunWriter:
+        """Return the writer of a run's file; a directory that holds one already gets a namesake."""
+        directory = path.parent
+        for count in range(2, _MAX_NAMESAKES):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                break
+            path = directory.with_name(f"{directory.name}-{count}") / path.name
+        return RunWriter(path, channels, self._metadata, number)
 
     def _end(self, offered: int, end: Mapping[str, object]) -> None:
         """Finish the run's file, if one is open."""
@@ -150,6 +178,7 @@ class RunFiles:
         def finish(run: RunWriter) -> None:
             run.skip_to(offered)
             run.finish({**end, "ended_unix": time.time()})
+            self._run_trouble = self._run_trouble or run.astray
 
         run = self._run
         self._on_run(finish)

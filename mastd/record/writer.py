@@ -14,11 +14,12 @@ missed included (channel ``missed``), so it always ascends, whatever becomes of 
 
 Events. Topic ``events``: one JSON object per message with at least ``event`` and ``frame``, the number of
 frames offered before it; frames lost appear as ``{"event": "gap", "lost": n, "frame": number of the first
-one lost}``.
+one lost}``. ``sequence`` counts them from 1 on.
 
 Metadata. Record ``mastd`` at the file's start: key → JSON text. Record ``mastd.end`` closes the file:
-frames, lost, gaps; a recovered file has ``mastd.recovery`` instead. The recorder holds an exclusive lock
-(flock) on the file as long as it writes.
+frames, lost, gaps, events; a recovered file has ``mastd.recovery`` as well. Each holds ``crc32`` of its other
+entries. Chunks, data and summary have the checksums of MCAP. The recorder holds an exclusive lock (flock) on
+the file as long as it writes.
 
 Chunks hold at most 0.25 s, of the record's time and of the wall clock; each is flushed, and synchronised to
 disk at least every 0.25 s, so a killed recorder or computer costs no more than that.
@@ -38,6 +39,7 @@ from typing import Any
 
 from mcap.writer import CompressionType, Writer
 
+from mastd.formats.mcap.chunks import with_checksum
 from mastd.formats.mcap.frames import (
     END_NAME,
     EVENT_TOPIC,
@@ -86,6 +88,9 @@ class RunWriter:
         self.frames = 0
         self.lost = 0
         self.gaps = 0
+        self.events = 0
+        self.astray: str | None = None
+        """What became of the file's place while it was written, None while it is where it was."""
         self._period_ns = channels.period_ns
         self._periods = PeriodCounter(channels, first)
         self._next = first
@@ -104,14 +109,18 @@ class RunWriter:
 
     def _begin(self, channels: ChannelSet, metadata: Mapping[str, object]) -> None:
         """Write the file's head."""
-        self._writer: Any = Writer(self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD)
-        self._writer.start(PROFILE_NAME, "mastd")
-        self._writer.add_metadata(
-            METADATA_NAME, {key: json.dumps(value, allow_nan=False) for key, value in metadata.items()}
+        self._writer: Any = Writer(
+            self._file,
+            chunk_size=_CHUNK_BYTES,
+            compression=CompressionType.ZSTD,
+            enable_data_crcs=True,
         )
+        self._writer.start(PROFILE_NAME, "mastd")
+        texts = {key: json.dumps(value, allow_nan=False) for key, value in metadata.items()}
+        self._writer.add_metadata(METADATA_NAME, with_checksum(texts))
         self._groups = [self._register(group) for group in channels.groups]
         event_schema = self._writer.register_schema("mastd.event", "jsonschema", _EVENT_SCHEMA)
-        self._events = self._writer.register_channel(EVENT_TOPIC, "json", event_schema)
+        self._event_channel = self._writer.register_channel(EVENT_TOPIC, "json", event_schema)
         self.flush()
 
     def frame(self, number: int, data: memoryview) -> None:
@@ -153,7 +162,8 @@ class RunWriter:
         number = max(given, self.first) if isinstance(given, int) else self._next
         stamp = self.time_ns(number)
         text = json.dumps({**event, "frame": number - self.first}, default=str)
-        self._writer.add_message(self._events, stamp, text.encode(), stamp)
+        self.events += 1
+        self._writer.add_message(self._event_channel, stamp, text.encode(), stamp, self.events & 0xFFFFFFFF)
         self._unsynchronised = True
 
     def time_ns(self, number: int) -> int:
@@ -170,6 +180,7 @@ class RunWriter:
         self._writer.flush()
         self._file.flush()
         os.fdatasync(self._file.fileno())
+        self._look_for_itself()
         self._chunk_start_ns = None
         self._unsynchronised = False
         self._synchronised = time.monotonic()
@@ -177,17 +188,32 @@ class RunWriter:
     def finish(self, end: Mapping[str, object]) -> None:
         """Write index and summary, and close the file."""
         self._writer.flush()
-        totals = {"frames": self.frames, "lost": self.lost, "gaps": self.gaps, **end}
-        self._writer.add_metadata(END_NAME, {key: json.dumps(value) for key, value in totals.items()})
+        totals = {"frames": self.frames, "lost": self.lost, "gaps": self.gaps, "events": self.events, **end}
+        texts = {key: json.dumps(value) for key, value in totals.items()}
+        self._writer.add_metadata(END_NAME, with_checksum(texts))
         self._writer.finish()
         self._file.flush()
         os.fsync(self._file.fileno())
+        self._look_for_itself()
         self._file.close()
 
     def abandon(self) -> None:
         """Close the file unfinished, for instance on a full disk; data on disk remain readable."""
         with contextlib.suppress(OSError):
             self._file.close()
+
+    def _look_for_itself(self) -> None:
+        """Note whether somebody has moved or deleted the file; what is moved is still written."""
+        own = os.fstat(self._file.fileno())
+        with contextlib.suppress(OSError):
+            if os.path.samestat(own, self.path.stat()):
+                self.astray = None
+                return
+        if own.st_nlink == 0:
+            self.astray = f"{self.path}: was deleted while it was written"
+        else:
+            place = os.readlink(f"/proc/self/fd/{self._file.fileno()}")
+            self.astray = f"{self.path}: was moved while it was written, it is now {place}"
 
     def _register(self, group: ChannelGroup) -> _Group:
         """Write schema and channel of one group."""

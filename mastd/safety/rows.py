@@ -190,10 +190,10 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.RECORDER_LOST,
         "recorder lost",
-        "the recorder process has ended or no longer accepts frames",
+        "the recorder process has ended or no longer accepts frames; its file was refused, moved or deleted",
         Action.INDICATE,
         "the next run",
-        "The record is incomplete: is the disk full? `mastd recover` repairs a truncated record.",
+        "The record is incomplete: is the disk full? `mastd recover` keeps what is sound of a record.",
     ),
     Row(
         Code.REDUNDANCY,

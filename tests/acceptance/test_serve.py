@@ -220,7 +220,7 @@ def test_two_operators_one_lease_and_anybody_stops(shared_service: Service) -> N
     (record,) = service.lab.directory.glob("runs/shaking-*/run.mcap")
     (end,) = [event for event in open_run(record).events if event.get("event") == "end"]
     assert (end["outcome"], end["state"]) == ("stopped", "READY")
-    assert end["cause"] == "ended by stop"
+    assert end["cause"] == "stopped by operator day shift"
 
 
 def test_a_fault_stops_keeps_its_history_and_reset_never_moves(shared_service: Service) -> None:

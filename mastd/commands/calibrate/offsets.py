@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.recorded_play import add_play_options, prepare, recorded_play
-from mastd.errors import FormatError, UsageError
+from mastd.errors import FormatError, StoppedError, UsageError
 from mastd.program import tell_result
 
 if TYPE_CHECKING:
@@ -76,9 +76,18 @@ def run(arguments: argparse.Namespace) -> int:
         with stop_on_signals() as stop:
             source, outcome = _played(arguments, stop)
         if not outcome.completed:
-            code, message = (3, outcome.fault.cause) if outcome.fault else (5, "stopped by the operator")
+            code = 3 if outcome.fault else StoppedError.exit_code
+            message = outcome.cause or ""
             print(f"the run did not reach its end: {message}", file=sys.stderr)
-    record = open_run(source, wanted)
+    try:
+        record = open_run(source, wanted)
+    except FormatError as error:
+        if not code:
+            raise
+        print(error, file=sys.stderr)  # the record of a run that has failed hides nothing of that
+        return code
+    if record.damage_ever is not None:
+        print(f"{record.path}: the record is damaged: {record.damage_ever}", file=sys.stderr)
     table = table_of(record)
     geometry = Geometry.from_settings(table)
     try:

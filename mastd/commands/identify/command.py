@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, prepare, recorded_play, report_recorder_loss
+from mastd.commands.recorded_play import add_play_options, judged, prepare, recorded_play
 from mastd.commands.report import exit_code, summary
 from mastd.errors import FormatError, UsageError
 from mastd.program import tell_result
@@ -72,12 +72,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     Ctrl-C and SIGTERM are heard as `mastd run` does.
     """
+    from mastd.record.completeness import refuse_incomplete
     from mastd.record.reader import open_run
 
     if arguments.source is not None:
         if arguments.profile:
             raise UsageError("--profile is for a new run; the payload of --from is in its record")
-        return _find(open_run(arguments.source), arguments)
+        record = open_run(arguments.source)
+        refuse_incomplete(record)
+        return _find(record, arguments)
     with stop_on_signals() as stop:
         result = _played(arguments, stop)
     if result["verdict"] != "pass":
@@ -95,15 +98,10 @@ def _head(result: dict[str, Any]) -> dict[str, Any]:
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
     """Play, record, and return the document of the run."""
-    from mastd.record.result import make_result
-    from mastd.report.reading import read
-
     live = prepare(arguments)
     plan, verdict = _checked(arguments, live)
     record, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
-    result = make_result(read(record))
-    report_recorder_loss(result, outcome)
-    return result
+    return judged(record, outcome)[0]
 
 
 def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight]:

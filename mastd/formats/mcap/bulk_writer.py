@@ -29,7 +29,8 @@ from mcap.records import (
 from numpy.typing import NDArray
 
 from mastd.arrays import FloatArray
-from mastd.formats.mcap.walk import CHUNK, FOOTER, MAGIC, MESSAGE
+from mastd.formats.mcap.chunks import CHUNK, FOOTER, MESSAGE
+from mastd.formats.mcap.walk import MAGIC
 
 _MESSAGE_INDEX: Final = 7
 _CHUNK_HEAD: Final = struct.Struct("<BQQQQI")

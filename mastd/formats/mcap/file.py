@@ -30,18 +30,20 @@ from mastd.errors import FormatError
 from mastd.formats.core.files import replacing
 from mastd.formats.core.measurement import Format, Measurement, Series
 from mastd.formats.mcap.bulk_writer import BulkWriter, message_dtype, message_records
+from mastd.formats.mcap.chunks import Contents, one_line
 from mastd.formats.mcap.frames import (
     EVENT_TOPIC,
     FRAME_ENCODING,
+    FRAME_TOPIC,
     METADATA_NAME,
-    RECOVERY_NAME,
     Frames,
     plain_metadata,
     provenance,
 )
+from mastd.formats.mcap.integrity import Events, check_integrity, warnings_of
 from mastd.formats.mcap.ros2_message import LITTLE_ENDIAN, FieldText, definition, field_names
 from mastd.formats.mcap.topics import CHANNELS_KEY, SERIES_KEY, FlatTopic, frame_series
-from mastd.formats.mcap.walk import MAGIC, Contents, one_line, walk
+from mastd.formats.mcap.walk import MAGIC, walk
 
 NOTES_NAME: Final = "mastd.notes"
 _OWN_METADATA: Final = "mastd"
@@ -53,7 +55,7 @@ _FARTHEST: Final = 9e9
 
 
 def _read(path: Path) -> Measurement:
-    contents = Contents()
+    contents, events = Contents(), Events()
     topics: dict[int, Frames | FlatTopic | None] = {}
     for messages in walk(path, contents):
         for channel_id, own in messages.by_channel():
@@ -61,14 +63,23 @@ def _read(path: Path) -> Measurement:
                 topics[channel_id] = _topic_of(path, contents.channels[channel_id], contents)
             if (topic := topics[channel_id]) is not None:
                 topic.add(own)
+            elif _is_events(contents.channels[channel_id], contents):
+                events.add(own)
     for channel_id, channel in contents.channels.items():
         if channel_id not in topics and SERIES_KEY in channel.metadata:
             topics[channel_id] = _topic_of(path, channel, contents)
     series: list[Series] = []
-    warnings = [] if contents.damage is None else [f"{contents.damage}: data before it are read"]
+    damage = contents.damage
+    warnings: list[str] = []
     for _, topic in sorted(topics.items()):
+        if isinstance(topic, Frames):
+            frames = topic.series()
+            found, more = frame_series(topic.topic, frames)
+            if topic.topic == FRAME_TOPIC and METADATA_NAME in contents.metadata:
+                damage = check_integrity(contents, frames, events.series()).damage
+        elif topic is not None:
+            found, more = topic.series()
         if topic is not None:
-            found, more = frame_series(topic) if isinstance(topic, Frames) else topic.series()
             series.append(found)
             warnings += more
     if not series:
@@ -80,9 +91,7 @@ def _read(path: Path) -> Measurement:
     ]
     if others:
         warnings.append(f"not read: {_named(others, contents)}")
-    recovery = plain_metadata(contents.metadata.get(RECOVERY_NAME, {}))
-    if recovery:
-        warnings.append(f"recovered, {one_line(str(recovery.get('damage')))}")
+    warnings = [*warnings_of(contents, damage), *warnings]
     return Measurement("mcap", tuple(series), _notes(contents.metadata), tuple(warnings))
 
 

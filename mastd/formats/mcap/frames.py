@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
-from mastd.formats.mcap.walk import Messages, one_line
+from mastd.formats.mcap.chunks import Messages, one_line
 
 FRAME_ENCODING: Final = "float64le"
 FRAME_TOPIC: Final = "frame"
@@ -40,7 +40,10 @@ _MAX_RATE: Final = 1e9
 
 @dataclass(frozen=True, eq=False)
 class FrameSeries:
-    """Channels of one rate: ``times`` (k,) in s, frame ``numbers`` (k,), ``values`` (k, channels)."""
+    """Channels of one rate: ``times`` (k,) in s, ascending frame ``numbers`` (k,), ``values`` (k, channels).
+
+    ``repeated`` frames stood in the file once more, ``misplaced`` ones after one with a higher number.
+    """
 
     times: FloatArray
     numbers: IntArray
@@ -49,6 +52,8 @@ class FrameSeries:
     units: tuple[str, ...]
     meanings: tuple[str, ...]
     rate_hz: float
+    repeated: int = 0
+    misplaced: int = 0
 
     @property
     def step(self) -> float:
@@ -117,21 +122,44 @@ class Frames:
         self._numbers.append(messages.sequences)
 
     def series(self) -> FrameSeries:
-        """Return all that came."""
-        numbers = np.concatenate(self._numbers)
-        wraps = np.concatenate(([0], np.cumsum(np.diff(numbers) < -_HALF_SEQUENCE)))
+        """Return all that came, in the order of their numbers, each frame once."""
+        numbers = continued(np.concatenate(self._numbers))
+        times, values = np.concatenate(self._times) / 1e9, np.concatenate(self._values)
+        places, misplaced = in_order(numbers)
+        if places is not None:
+            times, numbers, values = times[places], numbers[places], values[places]
         return FrameSeries(
-            np.concatenate(self._times) / 1e9,
-            numbers + wraps * 2 * _HALF_SEQUENCE,
-            np.concatenate(self._values).astype(np.float64, copy=False),
+            times,
+            numbers,
+            values.astype(np.float64, copy=False),
             self._of_kept(self._names),
             self._of_kept(self._units),
             self._of_kept(self._meanings),
             self._rate,
+            sum(map(len, self._numbers)) - len(numbers),
+            misplaced,
         )
 
     def _of_kept(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         return texts if self._kept is None else tuple(texts[index] for index in self._kept)
+
+
+def continued(numbers: IntArray) -> IntArray:
+    """Return numbers (k,) that were cut to 32 bits as they were, as far as their steps are below 2³¹."""
+    steps = (np.diff(numbers, prepend=numbers[:1]) + _HALF_SEQUENCE) % (2 * _HALF_SEQUENCE) - _HALF_SEQUENCE
+    whole: IntArray = np.cumsum(steps) + (numbers[0] if len(numbers) else 0)
+    return whole
+
+
+def in_order(numbers: IntArray) -> tuple[IntArray | None, int]:
+    """Return the places at which numbers (k,) stand in ascending order, each once, None where they do so
+    already; and how many of them stand after a higher one."""
+    if np.all(np.diff(numbers) > 0):
+        return None, 0
+    newest = np.maximum.accumulate(numbers)
+    ordered, places = np.unique(numbers, return_index=True)
+    misplaced = int(np.count_nonzero(newest[places] > ordered))
+    return places, misplaced
 
 
 def plain_metadata(texts: Mapping[str, str]) -> dict[str, object]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from mastd.arrays import FloatArray, IntArray
 from mastd.errors import FormatError
 from mastd.formats.core.measurement import Channel, Series
-from mastd.formats.mcap.frames import FRAME_TOPIC, Frames
+from mastd.formats.mcap.chunks import Messages, one_line
+from mastd.formats.mcap.frames import FRAME_TOPIC, FrameSeries
 from mastd.formats.mcap.ros2_message import FieldText, body_values, flat_fields
-from mastd.formats.mcap.walk import Messages, one_line
 
 CHANNELS_KEY: Final = "mastd.channels"
 SERIES_KEY: Final = "mastd.series"
@@ -27,9 +27,8 @@ _LONG_AGO_NS: Final = 10**15
 """Times from here on (eleven days) count from another event than the record's beginning."""
 
 
-def frame_series(frames: Frames) -> tuple[Series, list[str]]:
-    """Return the frames of a record, and the warnings of missing ones."""
-    found = frames.series()
+def frame_series(topic: str, found: FrameSeries) -> tuple[Series, list[str]]:
+    """Return the frames of a record as a series, and the warnings of missing ones."""
     gaps = np.diff(found.abscissae)
     channels = tuple(
         Channel(name, unit, found.values[:, column], meaning)
@@ -40,14 +39,14 @@ def frame_series(frames: Frames) -> tuple[Series, list[str]]:
     even = bool(np.all(gaps == 1))
     warnings = []
     if np.any(gaps < 1):
-        warnings.append(f"{frames.topic}: times do not ascend")
+        warnings.append(f"{topic}: times do not ascend")
     elif not even:
         at = found.times[int(np.argmax(gaps > 1))]
         missing = int(np.sum(gaps - 1))
-        lost = int(np.sum(np.diff(found.numbers) - 1)) if frames.topic == FRAME_TOPIC else 0
+        lost = int(np.sum(np.diff(found.numbers) - 1)) if topic == FRAME_TOPIC else 0
         of_them = f", {lost} of them lost frames" if lost > 0 else ""
         warnings.append(
-            f"{frames.topic}: periods missing: {missing}, in {np.count_nonzero(gaps > 1)} gaps, the first"
+            f"{topic}: periods missing: {missing}, in {np.count_nonzero(gaps > 1)} gaps, the first"
             f" after {at:g} s{of_them}"
         )
     series = Series(
@@ -55,7 +54,7 @@ def frame_series(frames: Frames) -> tuple[Series, list[str]]:
         found.step if even else None,
         float(found.times[0]),
         None if even else found.times,
-        name=frames.topic,
+        name=topic,
     )
     return series, warnings
 

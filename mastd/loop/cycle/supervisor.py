@@ -210,7 +210,12 @@ class Supervisor:
         self._note_request(verb)
 
     def _note_request(self, verb: Verb, arguments: Sequence[float] = ()) -> None:
-        event: dict[str, object] = {"event": "request", "verb": verb.name.lower(), "refused": self.refusal}
+        event: dict[str, object] = {
+            "event": "request",
+            "verb": verb.name.lower(),
+            "operator": self.asker,
+            "refused": self.refusal,
+        }
         if verb is Verb.LEVEL and arguments:
             event["share"] = float(arguments[0])
         self.events.append(event)

@@ -26,6 +26,8 @@ class RequestPort:
         """Number of the last request that has its answer."""
         self.refusal = ""
         """Why that one was refused, empty when it was accepted."""
+        self.by = ""
+        """Who has asked for the verb taken last."""
         self.stops = 0
         self.estops = 0
         self.heartbeat = 0.0
@@ -44,12 +46,14 @@ class RequestPort:
         if estops > self.estops or stops > self.stops:
             verb = Verb.ESTOP if estops > self.estops else Verb.STOP
             self.estops, self.stops = max(estops, self.estops), max(stops, self.stops)
+            self.by = _operator(block.text("stopped_by"))
             if fresh:
                 self.answered, self.refusal = number, OVERTAKEN
             return verb
         if not fresh:
             return Verb.NONE
         self._open = number
+        self.by = _operator(block.text("asked_by"))
         self.arguments = tuple(values[FIRST_ARGUMENT : FIRST_ARGUMENT + ARGUMENTS].tolist())
         verb = VERBS.get(_whole(values[VERB]), Verb.NONE)
         if verb is Verb.NONE:
@@ -61,6 +65,11 @@ class RequestPort:
         if self._open:
             self.answered, self.refusal, self._open = self._open, refusal, 0
             self.arguments = ()
+
+
+def _operator(name: str) -> str:
+    """Return who asks, in words, by the name in the block."""
+    return f"operator {name}" if name.isprintable() and name else "an operator"
 
 
 def _whole(value: float) -> int:

@@ -29,6 +29,8 @@ FIRST_SAMPLE_NS = 100_000_000
 """How long each sample is waited for while the old ones are thrown away."""
 MAX_OLD_READS = 200
 ALONE_IN_A_ROW = 5
+PROGRAM = "the daemon"
+"""Who asks where no operator, no rig and no signal does."""
 _Result = TypeVar("_Result")
 
 
@@ -141,7 +143,8 @@ class Runner:
         # A stop of a rig goes before everything; what an operator has asked for waits for the next cycle.
         stop = self._cycle.rigs.stop_asked()
         asked = Verb.NONE if stop else self._requests.take()
-        self._cycle.supervisor.asker = "a rig" if stop else "an operator"
+        by = self._cycle.rigs.stopped_by if stop else self._requests.by if asked else PROGRAM
+        self._cycle.supervisor.asker = by
         return stop or asked or self._script.next(now_ns), asked, stop
 
     def _answer(self, asked: Verb, stop: Verb) -> None:

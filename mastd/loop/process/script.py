@@ -21,7 +21,7 @@ class StopRequest:
 
     requested: bool = False
     by: str = ""
-    """The signal that asked first."""
+    """Who asked first: a signal, an operator, a rig."""
     reload: bool = False
     """A signal has asked a service for new settings."""
     at_once: bool = False
@@ -79,12 +79,13 @@ class RunScript:
 
     @property
     def stopped_by(self) -> str:
-        """The signal that asked for it; empty where an operator did."""
+        """Who has stopped the run, empty for nobody."""
         return self._stop.by
 
     def heard(self, verb: Verb) -> None:
         """Learn what an operator was granted: who stops or lowers the table does not want it to continue."""
         if verb in (Verb.STOP, Verb.LOWER):
+            self._stop.by = self._stop.by or self.supervisor.asker
             self._stop.requested = self._stop_sent = True
 
     def next(self, now_ns: int) -> Verb:
@@ -92,6 +93,7 @@ class RunScript:
         state = self.supervisor.state
         if state is State.RUNNING and not self.stop_requested:
             return Verb.NONE
+        self.supervisor.asker = self._stop.by or self.supervisor.asker
         match state:
             case State.OFF:
                 return self._in_off(now_ns)

@@ -59,6 +59,7 @@ class StatusPublisher:
             frame.values[frame.index["round_trip"]],
             frame.values[frame.index["feedback"]],
             self._recorder.dropped if self._recorder is not None else 0,
+            self._recording_left,
             frame.values[frame.index["profile_time"]],
             cycle.orders.profile_end,
             cycle.orders.loaded.serial if cycle.orders.loaded else 0,
@@ -85,6 +86,11 @@ class StatusPublisher:
         self._show("profile", cycle.orders.loaded.name if cycle.orders.loaded else "")
         self._show("vehicle", cycle.vehicles.label)
         block.publish()
+
+    @property
+    def _recording_left(self) -> float:
+        left = self._recorder.status.left_s if self._recorder is not None else None
+        return math.nan if left is None else left
 
     def _show(self, name: str, text: str) -> None:
         """Encode a text only when it has changed."""

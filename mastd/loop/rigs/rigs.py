@@ -39,10 +39,10 @@ from mastd.settings.rigs.rigs import RigChannel, RigsSettings
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.rig_block import (
     ESTOPS,
-    FIRST_RIG,
     FRAME_HEAD,
     FRAME_HEAD_SIZE,
     RIG_ROW,
+    RIG_ROWS,
     RIG_VALUES,
     RIG_WIDTH,
     STOPS,
@@ -125,12 +125,14 @@ class LoopRigs:
         """Mask of those that lockstep has waited for in vain, until they give something new."""
         self._lockstep = False
         self._stops, self._estops = 0.0, 0.0
+        self.stopped_by = ""
+        """The rig that has asked for the newest stop, in words."""
 
     def connect(self, link: RigLink, *, lockstep: bool) -> None:
         """Learn how the gateway is reached, and whether rigs are waited for."""
         self._link, self._lockstep = link, lockstep
         values = link.values.values
-        self._rows = values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+        self._rows = values[RIG_ROWS].reshape(-1, RIG_WIDTH)
         self._joined = self._rows[:, RIG_ROW.joined]
 
     def _use(self, names: tuple[str, ...]) -> None:
@@ -157,6 +159,10 @@ class LoopRigs:
             return Verb.NONE
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)
+        if verb:
+            link.values.read()
+            name = link.values.text("stopped_by")
+            self.stopped_by = f"rig {name}" if name.isprintable() and name else "a rig"
         return verb
 
     def exchange(self, state: State, speed: float, skipped: int, names: tuple[str, ...]) -> list[Report]:

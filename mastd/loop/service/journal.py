@@ -40,14 +40,14 @@ class ServiceJournal:
         self._plant: Mapping[str, object] | None = None
         """The plant's newest boot, if it is not the one of which the heads of the records tell."""
         self._run = ""
-        self._asked = ""
+        self._asked = self._asker = ""
         self._cycles_before = 0
         self._missed_before = 0
 
     def event(self, event: Mapping[str, object]) -> None:
         """Pass one event on."""
         if event.get("event") == "request" and not event["refused"]:
-            self._asked = str(event["verb"])
+            self._asked, self._asker = str(event["verb"]), str(event["operator"])
         if event.get("event") == "plant":
             self._plant = event
         if event.get("event") != "state":
@@ -63,7 +63,8 @@ class ServiceJournal:
     def _begin(self) -> None:
         loaded = self._cycle.orders.loaded
         assert loaded is not None, "arming needs a profile"
-        stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() // 1_000_000 % 1000:03d}"
+        now_ms = time.time_ns() // 1_000_000
+        stamp = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(now_ms // 1000))}-{now_ms % 1000:03d}"
         self._run = str(self._directory / f"{slug(loaded.name)}-{stamp}")
         self._cycles_before, self._missed_before = self._cycle.cycles, self._cycle.missed
         self._send(
@@ -88,7 +89,9 @@ class ServiceJournal:
         cycle = self._cycle
         fault = cycle.supervisor.latch.first
         completed = event["by"] == "profile ended"
-        stopped = f"ended by {self._asked or event['by']}"
+        stopped = f"stopped by {self._asker or event['by']}" + (
+            f" ({self._asked})" if self._asked not in ("", "stop") else ""
+        )
         cause = fault.cause if fault else None if completed else stopped
         self._send(
             end_event(

@@ -85,7 +85,9 @@ def _refuse_unfinished(profile: Path, outcome: RunOutcome) -> None:
     if outcome.fault is not None:
         raise PlayFaultError(f"{profile}: stopped by a fault: {outcome.fault.cause}")
     if not outcome.completed:
-        raise PlayError(f"{profile}: stopped in {outcome.state.name} before the end of the profile")
+        raise PlayError(
+            f"{profile}: stopped in {outcome.state.name} before the end of the profile: {outcome.cause}"
+        )
     if outcome.recorded is not None and outcome.recorded.error is not None:
         raise PlayError(f"{profile}: the record was lost: {outcome.recorded.error}")
 

@@ -94,6 +94,7 @@ class ServiceScript:
                 return Verb.NONE
             if self._gateway.alive():
                 return leave_fault(supervisor, now_ns)[0] if supervisor.state is State.FAULT else Verb.NONE
+        supervisor.asker = self._stop.by or supervisor.asker
         match supervisor.state:
             case State.OFF:
                 self.finished = True

@@ -26,6 +26,7 @@ from mastd.loop.realtime.rights import Rights
 from mastd.loop.service.journal import end_event, rights_event
 from mastd.record.channels import ChannelSet
 from mastd.record.recorder import RecorderHandle, RecorderResult
+from mastd.record.space import Space, space
 from mastd.safety.faults import Fault
 from mastd.safety.states import State
 
@@ -45,6 +46,8 @@ class RunOutcome:
     missed: int
     recorded: RecorderResult | None
     rights: Rights
+    cause: str | None
+    """Why it did not play the profile to its end, None if it did."""
 
 
 def run(
@@ -73,6 +76,7 @@ def run(
         recorded = (*cycle.frame.channels, *plan.vehicle_channels)
         if record_path is not None:
             channels = ChannelSet(recorded, plan.daemon.period_ns)
+            tell_space(space(record_path.parent, channels), plan.ready.duration, live)
             metadata = provenance.join(
                 provenance.of_daemon(plan, connection, link.hello),
                 provenance.of_profile(plan.profile_text, plan.inputs, plan.ready, plan.vehicle_channels),
@@ -103,6 +107,15 @@ def run(
         return _end(cycle, script, recorder, rights)
 
 
+def tell_space(found: Space | None, duration: float, live: bool) -> None:
+    """Tell before anything moves for how long the disk has room; where it is enough, only who watches."""
+    if found is None:
+        return
+    short = found.short_of(duration)
+    if short or live:
+        sys.stderr.write(f"{short or found.text()}\n")
+
+
 def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> None:
     """Wait until the rigs that the profile uses have joined, before the first cycle.
 
@@ -131,13 +144,14 @@ def await_rigs(cycle: Cycle, names: Sequence[str], stop: StopRequest | None) -> 
 
 def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, rights: Rights) -> RunOutcome:
     fault = script.fault or cycle.supervisor.latch.first
+    cause = fault.cause if fault else _why(script)
     recorded = None
     if recorder is not None:
         recorder.event(
             end_event(
                 "fault" if fault else "completed" if script.completed else "stopped",
                 script.ended_in.name,
-                fault.cause if fault else _why(script),
+                cause,
                 cycle.command_sha256,
                 cycle.cycles,
                 cycle.missed,
@@ -153,6 +167,7 @@ def _end(cycle: Cycle, script: RunScript, recorder: RecorderHandle | None, right
         cycle.missed,
         recorded,
         rights,
+        cause,
     )
 
 
@@ -160,4 +175,4 @@ def _why(script: RunScript) -> str | None:
     """Return why a run without a fault did not play its profile to the end."""
     if script.completed:
         return None
-    return script.refusal or f"stopped by {script.stopped_by or 'the operator'}"
+    return script.refusal or f"stopped by {script.stopped_by or 'an operator'}"

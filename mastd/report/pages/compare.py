@@ -122,8 +122,8 @@ def _remarks(runs: Sequence[Compared], same: bool) -> list[Block]:
     if len(bands) > 1:
         paragraphs.append("They are judged in different bands, so no band is shaded.")
     for run in runs:
-        if run.view.run.broken_off is not None:
-            paragraphs.append(f"The record of {run.name} is truncated: {run.view.run.broken_off}.")
+        if run.view.run.damage_ever is not None:
+            paragraphs.append(f"The record of {run.name} is damaged: {run.view.run.damage_ever}.")
         if run.result["cause"]:
             paragraphs.append(f"{run.name} ended in {run.result['state']}: {run.result['cause']}.")
     return [Paragraph(text, warning=True) for text in paragraphs]

@@ -29,8 +29,8 @@ def fault_page(run: Run, result: Mapping[str, Any]) -> Page:
     blocks: list[Block] = [Banner(plain(result["cause"] or "cause unknown"), "FAULT", "bad", tuple(lines))]
     if result["hint"]:
         blocks.append(Paragraph(f"Remedy: {result['hint']}", warning=True))
-    if run.broken_off is not None:
-        blocks.append(Paragraph(f"The file is truncated: {run.broken_off}.", warning=True))
+    if run.damage_ever is not None:
+        blocks.append(Paragraph(f"The file is damaged: {run.damage_ever}.", warning=True))
     blocks += [
         Facts(
             (

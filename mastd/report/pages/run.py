@@ -119,8 +119,8 @@ def _summary(view: View, result: Result) -> tuple[str, ...]:
 
 def _warnings(view: View, result: Result) -> list[Block]:
     paragraphs: list[str] = []
-    if view.run.broken_off is not None:
-        paragraphs.append(f"The record is truncated: {view.run.broken_off}.")
+    if view.run.damage_ever is not None:
+        paragraphs.append(f"The record is damaged: {view.run.damage_ever}.")
     if result["lost_frames"]:
         paragraphs.append(
             f"{counted(result['lost_frames'], 'frame')} of the record lost; figures interpolate them"

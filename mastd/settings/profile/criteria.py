@@ -50,6 +50,10 @@ class Criteria(Settings):
     axes: CriteriaAxes = CriteriaAxes()
     missed_share: Annotated[Ratio, Field(ge=0.0, le=1.0)] | None = None
     """Greatest share of control cycles that were missed."""
+    lost_share: Annotated[Ratio, Field(ge=0.0, le=1.0)] = 0.001
+    """Greatest share of the profile's frames that may be missing from the record."""
+    longest_gap: Annotated[Time, Field(ge=0.0)] = 0.020
+    """Longest time without a frame in it."""
     internal_force: Annotated[Force, Field(gt=0.0)] | None = None
     """Greatest effective value of the force that the redundant actuators exert on each other."""
     unasked_motion: Annotated[Acceleration, Field(gt=0.0)] | None = None

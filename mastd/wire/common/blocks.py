@@ -31,6 +31,9 @@ ARGUMENTS = 4
 """Numbers that go with a verb. LEVEL: share. JOG: 0 for an axis or 1 for an actuator, index from 0, amount in
 m or rad. LOAD: slot of the profile, serial number of the loading."""
 
+NAME_BYTES = 64
+"""Bytes of the name of who asks, UTF-8, cut to size and padded with zeros."""
+
 REQUEST = Layout(
     "request",
     (
@@ -40,6 +43,8 @@ REQUEST = Layout(
         Field("number", 1, "1", "raised by the writer with every new request"),
         Field("verb", 1, "1", "verb requested, see Verb"),
         Field("arguments", ARGUMENTS, "1", "numbers that go with the verb"),
+        Field("asked_by", NAME_BYTES // 8, "UTF-8", "the operator who has made that request"),
+        Field("stopped_by", NAME_BYTES // 8, "UTF-8", "the operator who has asked for the newest stop"),
     ),
 )
 DRIVER = Layout(
@@ -97,6 +102,7 @@ def status_layout(actuators: int) -> Layout:
             Field("round_trip", 1, "s", "from a command to the sample that answers it"),
             Field("feedback", 1, "1", "weight of the acceleration feedback"),
             Field("dropped", 1, "1", "frames not accepted by the recorder"),
+            Field("recording_left", 1, "s", "time for which the disk has room for records, NaN: unknown"),
             Field("profile_time", 1, "s", "time on the profile"),
             Field("profile_duration", 1, "s", "length of the profile"),
             Field("loaded", 1, "1", "serial number of the loaded profile, 0 for none"),

@@ -16,7 +16,7 @@ from typing import Annotated, Final, NamedTuple
 
 from mastd.index_table import Entry, index_table, size_of
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
-from mastd.wire.common.blocks import NewestValueBlock
+from mastd.wire.common.blocks import NAME_BYTES, NewestValueBlock
 from mastd.wire.common.layout import Field, Layout
 
 
@@ -54,10 +54,12 @@ RIG_VALUES: Final = Layout(
         Field("stops", 1, "1", "number of stops requested by rigs"),
         Field("estops", 1, "1", "number of emergency stops requested by rigs"),
         Field("rigs", MAX_RIGS * RIG_WIDTH, "SI", "a row for each rig of the settings"),
+        Field("stopped_by", NAME_BYTES // 8, "UTF-8", "the rig that has asked for the newest stop"),
     ),
 )
 
 STOPS, ESTOPS, FIRST_RIG = (RIG_VALUES.slices[name].start for name in ("stops", "estops", "rigs"))
+RIG_ROWS: Final = RIG_VALUES.slices["rigs"]
 
 
 def rig_frame_layout(width: int) -> Layout:

@@ -241,7 +241,7 @@ class OperatorHandler:
 
     def _stop(self, session: Session, command: Command, now_ns: int) -> None:
         emergency = command.verb == "estop"
-        number = self._port.estop() if emergency else self._port.stop()
+        number = (self._port.estop if emergency else self._port.stop)(session.operator)
         while self._waiting:
             other = self._waiting.popleft()
             reason = f"{other.command.verb} is refused: {session.operator} has requested {command.verb}"
@@ -327,7 +327,7 @@ class OperatorHandler:
         if self._flying is not None or not self._waiting:
             return
         pending = self._waiting.popleft()
-        number = self._port.ask(pending.verb, pending.arguments)
+        number = self._port.ask(pending.verb, pending.arguments, pending.session.operator)
         self._flying = replace(pending, number=number, end_ns=now_ns + self._terms.answer_ns)
 
     def _settle_request(self, now_ns: int) -> None:

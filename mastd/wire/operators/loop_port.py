@@ -83,16 +83,18 @@ class LoopPort:
         """Return how long the loop has not moved."""
         return now_ns - self._moved_ns
 
-    def stop(self) -> int:
-        """Ask for a stop; return its number."""
+    def stop(self, by: str = "") -> int:
+        """Ask for a stop in the name of an operator; return its number."""
         self.stops += 1
+        self._request.set_text("stopped_by", by)
         self._request.field("stops")[:] = self.stops
         self._request.publish()
         return self.stops
 
-    def estop(self) -> int:
-        """Ask for an emergency stop; return its number."""
+    def estop(self, by: str = "") -> int:
+        """Ask for an emergency stop in the name of an operator; return its number."""
         self.estops += 1
+        self._request.set_text("stopped_by", by)
         self._request.field("estops")[:] = self.estops
         self._request.publish()
         return self.estops
@@ -101,13 +103,14 @@ class LoopPort:
         """Return whether the loop has taken this stop."""
         return self.status.scalar("estops_answered" if emergency else "stops_answered") >= number
 
-    def ask(self, verb: Verb, arguments: tuple[float, ...] = ()) -> int:
-        """Ask for something; return its number."""
+    def ask(self, verb: Verb, arguments: tuple[float, ...] = (), by: str = "") -> int:
+        """Ask for something in the name of an operator; return its number."""
         self.number += 1
         padded = (*arguments, *(0.0 for _ in range(ARGUMENTS - len(arguments))))
         self._request.field("number")[:] = self.number
         self._request.field("verb")[:] = verb
         self._request.field("arguments")[:] = padded
+        self._request.set_text("asked_by", by)
         self._request.publish()
         return self.number
 

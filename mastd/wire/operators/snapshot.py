@@ -57,6 +57,7 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
         "round_trip_s": finite(scalar("round_trip")),
         "feedback": finite(scalar("feedback")),
         "dropped": whole(scalar("dropped")),
+        "recording_left_s": finite(scalar("recording_left")),
         "level": _entries(status, ("level", "level_target", "level_limit")),
         "profile": {
             "name": status.text("profile"),

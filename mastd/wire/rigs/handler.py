@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from mastd.wire.access.sessions import Peer
-from mastd.wire.common.rig_block import ESTOPS, FIRST_RIG, FRAME_HEAD, RIG_ROW, RIG_WIDTH, STOPS, RigLink
+from mastd.wire.common.rig_block import ESTOPS, FRAME_HEAD, RIG_ROW, RIG_ROWS, RIG_WIDTH, STOPS, RigLink
 from mastd.wire.common.rig_status import RigCounters, RigState
 from mastd.wire.common.strict_messages import MalformedError, pack
 from mastd.wire.rigs.config import RigGatewayConfig
@@ -80,7 +80,7 @@ class RigHandler:
         self._sessions = [RigSession(index, rig, now_ns) for index, rig in enumerate(config.rigs)]
         self._by_name = {session.config.name: session for session in self._sessions}
         self._by_peer: dict[Peer, RigSession] = {}
-        self._rows = link.values.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+        self._rows = link.values.values[RIG_ROWS].reshape(-1, RIG_WIDTH)
         self._changed = False
         self._step = -1
         self._asked = 0
@@ -301,8 +301,6 @@ class RigHandler:
 
     def _stop(self, peer: Peer, request: Request, owner: str | None) -> None:
         counter = ESTOPS if request.kind == "estop" else STOPS
-        self._values.values[counter] += 1.0
-        self._values.publish()
         self.counters.stops += 1
         session = self._by_peer.get(peer)
         who = (
@@ -310,6 +308,9 @@ class RigHandler:
             if session is not None
             else (owner or "unnamed", "without a place")
         )
+        self._values.values[counter] += 1.0
+        self._values.set_text("stopped_by", who[0])
+        self._values.publish()
         self._log.rig(*who, f"asks for {request.kind}")
         self.replies.append((peer, pack(Ack(request.kind, request.session, request.sequence))))
 

@@ -365,7 +365,7 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     path = record(synthetic(), tmp_path, kill=True)
     cut = make_result(open_run(path))
     assert (cut["verdict"], cut["state"], cut["command_sha256"]) == ("stopped", "RUNNING", None)
-    assert str(cut["cause"]).startswith("the record is truncated: the file is truncated")
+    assert str(cut["cause"]).startswith("the record is damaged: the file is truncated")
     arguments = parse("recover", str(path))
     assert arguments.run(arguments) == 0
     kept, beside = capsys.readouterr().out.splitlines()

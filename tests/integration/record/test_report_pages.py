@@ -276,7 +276,7 @@ def test_a_broken_record_with_gaps_says_what_is_lost(tmp_path: Path) -> None:
     path.write_bytes(data[: len(data) * 6 // 10])
     page, result = page_of(path)
     assert result["verdict"] == "stopped"
-    assert "The record is truncated: the file is truncated" in page.text
+    assert "The record is damaged: the file is truncated" in page.text
     assert page.facts["record closed"] == "not closed (truncated)"
 
 

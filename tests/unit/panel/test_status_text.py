@@ -105,6 +105,6 @@ def test_nothing_reaches_the_terminal_that_commands_it(monkeypatch: pytest.Monke
     for text in (*page(status).split("\n"), line(status)):
         assert text.isprintable()
     assert r"\x1b[2Janna\nREADY" in line(status)
-    assert len(page(status).split("\n")) == 17
+    assert len(page(status).split("\n")) == 18
     status["advice"] = evil
     assert line(status).isprintable()

@@ -209,7 +209,7 @@ def test_a_record_cut_off_anywhere_exports_what_is_whole_or_is_one_line(
             assert not out.exists()
             continue
         exported += 1
-        assert "  as read: the record is truncated: the file is truncated" in printed.out
+        assert "  as read: the record is damaged: the file is truncated" in printed.out
         found = read(out)
         values = column(found, "pose.heave")
         assert values.tolist() == [value(period, number) for period in range(len(values))]
