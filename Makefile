@@ -4,6 +4,7 @@
 # make fuzz: damaged files given to every reader of files for 20 minutes (SEED=1, MINUTES=20).
 # make wire-fuzz: a million false frames at every socket of a running daemon (SEED=1, FRAMES=1000000).
 # make fault-table: every fault of the plant over the real link, found when and by what.
+# make line-table: the table's true motion while the plant link is late, jitters or loses messages, in virtual time.
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 # make control-bench: how well the table is made to follow, on ten hidden truths, half an hour; goes on where it was.
 # make docs: the pages and the public Python interface as a site, in build/site.
@@ -21,7 +22,7 @@ SEED ?= 1
 FRAMES ?= 1000000
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table bench control-bench install uninstall deb systemd-test clean
+.PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table line-table bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -73,6 +74,9 @@ wire-fuzz: $(STAMP)
 
 fault-table: $(STAMP)
 	$(BIN)/python -m tests.support.fault_report
+
+line-table: $(STAMP)
+	$(BIN)/python -m tests.support.line_table
 
 bench: $(STAMP)
 	@if [ -d $(PEER_PROGRAMS) ]; then $(MAKE) --no-print-directory $(PEERS)/.ready || \

@@ -253,6 +253,18 @@ def test_a_rig_is_lost_after_its_time_without_new_values_whatever_passes_in_a_cy
         assert -1e-9 < spent - 0.02 <= periods * PERIOD + 1e-9
 
 
+def test_values_that_come_all_the_time_and_are_all_old_are_those_of_a_lost_rig() -> None:
+    """Time-out 5 ms: what is computed from a motion of 5 periods ago counts, of 6 it does not."""
+    rig = Conditioned()
+    rig.join()
+    present = []
+    for delay in [0.0] * 5 + [5.0] * 20 + [6.0] * 20:
+        rig.give(1.0, step=max(rig.step + 1.0 - delay, 0.0))
+        rig.cycle()
+        present.append(rig.memory[0, MEMORY.present] == 1.0)
+    assert present == [True] * 25 + [False] * 20
+
+
 def test_values_that_answer_no_motion_count_as_given() -> None:
     rig = Conditioned()
     rig.join()
