@@ -5,6 +5,7 @@
 # make wire-fuzz: a million false frames at every socket of a running daemon (SEED=1, FRAMES=1000000).
 # make fault-table: every fault of the plant over the real link, found when and by what.
 # make line-table: the table's true motion while the plant link is late, jitters or loses messages, in virtual time.
+# make kills: processes of a service killed, or stopped for a while, in every state of the table (SEED=1, EPISODES=300).
 # make bench: speeds; where ../shared holds the vehicle's peers, they are installed into an environment of their own.
 # make control-bench: how well the table is made to follow, on ten hidden truths, half an hour; goes on where it was.
 # make docs: the pages and the public Python interface as a site, in build/site.
@@ -20,9 +21,10 @@ PEERS := .venv-peers
 MINUTES ?= 20
 SEED ?= 1
 FRAMES ?= 1000000
+EPISODES ?= 300
 PEER_PROGRAMS := ../shared/peers/vehicle
 
-.PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table line-table bench control-bench install uninstall deb systemd-test clean
+.PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table line-table kills bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
 
@@ -77,6 +79,9 @@ fault-table: $(STAMP)
 
 line-table: $(STAMP)
 	$(BIN)/python -m tests.support.line_table
+
+kills: $(STAMP)
+	$(BIN)/python -m tests.support.kill_campaign --episodes $(EPISODES) --seed $(SEED) --out runs/kills
 
 bench: $(STAMP)
 	@if [ -d $(PEER_PROGRAMS) ]; then $(MAKE) --no-print-directory $(PEERS)/.ready || \

@@ -1,4 +1,4 @@
-"""The plant's true motion on file, one row per advance: what benchmarks and safety tests compare with."""
+"""The plant's true motion on file, one row per period: what benchmarks and safety tests compare with."""
 
 from __future__ import annotations
 

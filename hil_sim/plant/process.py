@@ -135,10 +135,13 @@ class PlantServer:
         return commands[-maximum:]
 
     def _advance(self, command: Command | None, periods: int) -> None:
-        self._plant.advance(command, periods * self._terms.period_ns)
+        """Let ``periods`` pass, one by one: the log has a row of each, also of those that pass in one go."""
+        for _ in range(periods):
+            self._plant.advance(command, self._terms.period_ns)
+            command = None
+            if self._log is not None:
+                self._log.write()
         self.step += periods
-        if self._log is not None:
-            self._log.write()
 
     def _publish(self) -> None:
         if self._plant.silent:
