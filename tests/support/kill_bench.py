@@ -194,7 +194,7 @@ class Bench:
     def plant_time(self) -> float:
         """Return the plant's time in s, -1 while it does not answer."""
         with suppress(MastdError):
-            return 1e-9 * float(ask(self.address, "truth", timeout_s=1.0)["time_ns"])  # type: ignore[arg-type]
+            return 1e-9 * int(str(ask(self.address, "truth", timeout_s=1.0)["time_ns"]))
         return -1.0
 
     @property
