@@ -13,9 +13,9 @@ from mastd.safety.states import State
 from mastd.wire.access.sessions import Peer
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 from mastd.wire.common.rig_block import (
-    FIRST_RIG,
     FRAME_HEAD,
     FRAME_HEAD_SIZE,
+    RIG_ROWS,
     RIG_VALUES,
     RIG_WIDTH,
     Event,
@@ -191,7 +191,7 @@ class VirtualHandler:
     def rows(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return what the loop sees of the rigs."""
         self.block.read()
-        return self.block.values[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+        return self.block.values[RIG_ROWS].reshape(-1, RIG_WIDTH)
 
     def wait(self, ns: int) -> None:
         """Let time pass, and the handler do what it brings about."""

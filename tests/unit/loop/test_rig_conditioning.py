@@ -23,7 +23,7 @@ from mastd.loop.rigs.conditioning import (
     rig_arrays,
 )
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS
-from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_VALUES, RIG_WIDTH
+from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_ROWS, RIG_VALUES, RIG_WIDTH
 
 PERIOD = 0.001
 TIGHT = {"lowest": -1.0, "highest": 2.0, "rate": math.inf, "neutral": 0.5, "holds": 0.0}
@@ -398,7 +398,7 @@ def test_several_rigs_do_not_touch_each_other() -> None:
     table[:, :, CHANNEL.rate] = math.inf
     record = np.zeros(2 + MAX_CHANNELS + 4)
     arrays = rig_arrays(rigs, table, record)
-    rows = block[FIRST_RIG:].reshape(-1, RIG_WIDTH)
+    rows = block[RIG_ROWS].reshape(-1, RIG_WIDTH)
     rows[:2, [RIG_ROW.joined, RIG_ROW.given, RIG_ROW.step]] = 1.0
     rows[0, RIG_ROW.values :], rows[1, RIG_ROW.values :] = 7.0, np.arange(MAX_CHANNELS)
     found = condition(block, arrays, 1.0, PERIOD, 1.0, 0.0, 0.0, False)

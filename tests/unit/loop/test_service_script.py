@@ -22,6 +22,7 @@ class Table:
     state: State = State.FAULT
     raised: bool = True
     enabled: bool = True
+    asker: str = ""
     latch: Any = field(default_factory=lambda: SimpleNamespace(active={Code.GATEWAY_LOST: ""}, first=None))
 
     def conditions(self) -> Any:
