@@ -256,7 +256,7 @@ def test_a_keyboard_drives_stops_and_leaves(desk: Desk) -> None:
 
     try:
         os.set_blocking(main, False)
-        wait_for(lambda: shown(b"joined in free-run, gives throttle, brake"), "in time", 30.0)
+        wait_for(lambda: shown(b"joined in free-run, sends throttle, brake"), "in time", 30.0)
         os.write(main, b"w")
         wait_for(lambda: bool(desk.row(0)[RIG_ROW.values] == pytest.approx(0.1)), "the throttle")
         wait_for(lambda: bool(shown(b"throttle  10%")), "the throttle is shown")
