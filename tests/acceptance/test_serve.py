@@ -166,7 +166,7 @@ def test_every_load_is_of_the_table_in_force_and_begins_at_100_percent(shared_se
     profile = lab.profile(PROFILE.format(seconds=2), "often.yaml")
 
     def load() -> tuple[int, str]:
-        done = lab.run("ctl", "--as", "night shift", "load", profile)
+        done = lab.run("ctl", "load", profile, "--as", "night shift")
         return done.returncode, done.stdout + done.stderr
 
     def level(share: float) -> None:

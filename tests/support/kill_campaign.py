@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -187,12 +188,14 @@ class Episode:
         """Return the process that is hit; a loader is there only while it loads."""
         bench, name = self.bench, self.outcome.case.process
         if name == "loader":
-            self._asked_load = bench.lab.start("ctl", "--as", OPERATOR, "load", bench.profile)
-        bench.wait_for(lambda: bench.process_id(name), f"process {name}", 30.0)
+            self._asked_load = bench.lab.start("ctl", "load", bench.profile, "--as", OPERATOR)
+        asked = self._asked_load
+        bench.wait_for(lambda: bench.process_id(name) or (asked and asked.poll()), f"process {name}", 30.0)
         if name == "loader":
             pause(self.random.uniform(0.0, 0.8))
         target = bench.process_id(name)
-        assert target is not None, f"process {name} was there for a moment only"
+        told = asked.communicate() if asked is not None and target is None else ""
+        assert target is not None, f"process {name} is not there: {told}"
         return target
 
     def _take_motion(self) -> None:
@@ -350,9 +353,8 @@ def missing_share(run: Run) -> float:
     return float(1.0 - within / (last - first + 1))
 
 
-def campaign(out: Path, seeds: range, tell: Callable[[str], None] = print) -> list[Outcome]:
+def campaign(out: Path, seeds: range) -> Iterator[Outcome]:
     """Play an episode for each seed; benches of episodes with problems stay in ``out``."""
-    outcomes: list[Outcome] = []
     left = list(seeds)
     while left:
         directory = out / f"from-{left[0]}"
@@ -364,16 +366,14 @@ def campaign(out: Path, seeds: range, tell: Callable[[str], None] = print) -> li
                 bench.start_service()
                 for _ in range(min(EPISODES_OF_A_BENCH, len(left))):
                     outcome = Episode(bench, left.pop(0)).run()
-                    outcomes.append(outcome)
-                    tell(line(outcome))
                     clean = not outcome.problems
+                    yield outcome
                     if not clean:
                         break
             finally:
                 bench.close()
         if clean:
             shutil.rmtree(directory)
-    return outcomes
 
 
 def line(outcome: Outcome) -> str:
@@ -423,11 +423,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that it, too, leaves no process behind
     arguments.out.mkdir(parents=True, exist_ok=True)
     out = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=arguments.out))
-    outcomes = campaign(
-        out,
-        range(arguments.seed, arguments.seed + arguments.episodes),
-        lambda text: print(text, flush=True),
-    )
+    outcomes: list[Outcome] = []
+    with suppress(KeyboardInterrupt):  # what was played until then is told
+        for outcome in campaign(out, range(arguments.seed, arguments.seed + arguments.episodes)):
+            outcomes.append(outcome)
+            print(line(outcome), flush=True)
     print(table(outcomes))
     return 1 if any(outcome.problems for outcome in outcomes) else 0
 

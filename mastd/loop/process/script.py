@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from mastd.errors import MastdError
 from mastd.loop.cycle.supervisor import Supervisor
 from mastd.safety.faults import Code, Fault
 from mastd.safety.states import State
@@ -35,6 +36,13 @@ class StopRequest:
             if self.requested:
                 raise KeyboardInterrupt
             yield
+        except MastdError:
+            raise
+        except Exception as error:
+            # A callback of the compiler swallows the interruption; what then fails is its consequence.
+            if self.requested:
+                raise KeyboardInterrupt from error
+            raise
         finally:
             self.at_once = False
 

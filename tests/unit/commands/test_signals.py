@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
 import pytest
 
@@ -46,6 +47,22 @@ def test_a_run_that_outlives_its_terminal_by_nohup_still_does() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         assert not stop.requested
     signal.signal(signal.SIGHUP, before)
+
+
+def test_an_error_that_follows_from_an_interruption_counts_as_one() -> None:
+    """The compiler's callbacks swallow what a signal's handler raises, and fail later for want of it."""
+
+    def fail(stop: StopRequest, number: int) -> None:
+        with stop.interrupting():
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+            raise RuntimeError("no compiled object")
+
+    with stop_on_signals() as stop:
+        with pytest.raises(RuntimeError, match="no compiled object"):
+            fail(stop, 0)  # no signal
+        with pytest.raises(KeyboardInterrupt):
+            fail(stop, signal.SIGTERM)
 
 
 class Table:
