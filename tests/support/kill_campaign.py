@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -353,7 +353,7 @@ def missing_share(run: Run) -> float:
     return float(1.0 - within / (last - first + 1))
 
 
-def campaign(out: Path, seeds: range) -> Iterator[Outcome]:
+def campaign(out: Path, seeds: Sequence[int]) -> Iterator[Outcome]:
     """Play an episode for each seed; benches of episodes with problems stay in ``out``."""
     left = list(seeds)
     while left:
