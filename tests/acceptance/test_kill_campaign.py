@@ -12,7 +12,7 @@ pytestmark = pytest.mark.alone
 
 
 def test_a_kill_leaves_a_safe_table_a_true_record_and_no_process(tmp_path: Path) -> None:
-    cases = [Case("STOP", "recorder", "RUNNING"), Case("KILL", "loop", "RUNNING")]
+    cases = [Case("STOP", "recorder", "RUNNING"), Case("KILL", "plant", "RUNNING")]
     outcomes = list(campaign(tmp_path, [CASES.index(case) for case in cases]))
     assert [outcome.case for outcome in outcomes if outcome.reached] == cases
     assert [outcome.problems for outcome in outcomes] == [[], []]
