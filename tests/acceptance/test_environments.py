@@ -130,7 +130,7 @@ def test_a_command_answers_as_anywhere_else(
     ended = done(anywhere, words, around)
     assert (ended.returncode, ended.stderr) == (code, told)
     if words is IK:
-        assert "link 5   1200.160199 mm" in ended.stdout
+        assert "actuator 5   1200.160199 mm" in ended.stdout
     if words[0] == "run" and "--help" not in words:
         (record,) = anywhere.directory.glob("runs/*/run.mcap")
         assert record.with_name("report.html").is_file()
@@ -147,7 +147,7 @@ def test_a_user_without_name_and_home_has_kernels_and_sockets(anywhere: Lab) -> 
     around = Surroundings(changed, privileges=(*AS_NOBODY, *MAY_READ))
     ended = done(anywhere, IK, around)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "link 5   1200.160199 mm" in ended.stdout
+    assert "actuator 5   1200.160199 mm" in ended.stdout
     assert list(spare.glob(f"mastd-cache-{NOBODY}/kernels-*")), "they are found there by the next command"
 
 

@@ -339,7 +339,7 @@ def test_wheels_beside_the_table_are_told_one_by_one(table: TableSettings) -> No
     over = 1e3 * (front + 3.0 - 0.5 * table.body.size[0])
     assert all(line.startswith(f"{payload_of(made).vehicle}: wheel off the table") for line in lines)
     told = next(line for line in lines if " fl " in line)
-    assert f"fl stands {over:.0f} mm before it" in told
+    assert f"fl is {over:.0f} mm before it" in told
     assert "change position in the profile's payload" in told
 
 

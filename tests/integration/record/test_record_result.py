@@ -375,7 +375,7 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     assert "lost" in kept
     assert str(path.with_name("run.damaged.mcap")) in beside
     arguments = parse("report", str(path), "--json")
-    assert arguments.run(arguments) == 1
+    assert arguments.run(arguments) == 5
     recovered = json.loads(capsys.readouterr().out)
     assert recovered["damage"].startswith("recovered, the file is truncated")
     assert (recovered["verdict"], recovered["command_sha256"]) == ("stopped", None)

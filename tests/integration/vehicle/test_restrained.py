@@ -83,7 +83,7 @@ def test_what_is_too_stiff_for_the_step_is_refused(tied: Model) -> None:
 
 
 def test_a_tied_car_does_not_start_rolling(tied: Model) -> None:
-    with pytest.raises(ValueError, match="tied down stands"):
+    with pytest.raises(ValueError, match="tied down must be at rest"):
         Simulation(tied, restrained=True).start(5.0)
 
 

@@ -147,7 +147,7 @@ def test_a_solver_object_answers_none_for_impossible_lengths() -> None:
     solution = OBSERVER.solve(np.full(7, np.nan))
     assert solution.pose is None
     assert not solution.converged
-    with pytest.raises(KinematicsError, match="7 links"):
+    with pytest.raises(KinematicsError, match="7 actuators"):
         OBSERVER.solve(np.full(6, 1.2))
 
 

@@ -209,11 +209,11 @@ def test_the_tracks_of_a_measured_road_may_have_units_of_their_own(tmp_path: Pat
         ("", "the first line must name the columns x_m, z_m"),
         (
             "x_m,z_m,left_m,right_m\n0,0,0,0\n1,0,0,0\n",
-            "1:1: the first line names z_m beside left_m or right",
+            "1:1: the first line names z_m and left_m or right",
         ),
         (
             "x_m,right_m,z_m\n0,0,0\n1,0,0\n",
-            "1:1: the first line names z_m beside left_m or right_m, expected",
+            "1:1: the first line names z_m and left_m or right_m, expected",
         ),
         (
             "x_m,z_m\n0,0\n0.4,0.5\n0.8,1.3\n1.2,1\n",

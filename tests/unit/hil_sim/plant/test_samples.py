@@ -297,7 +297,7 @@ def test_the_written_schema_of_the_truth_is_up_to_date() -> None:
 
 def test_a_truth_about_no_actuator_is_refused() -> None:
     truth = PlantTruth(actuators=(ActuatorTruth(link="middle"),))
-    with pytest.raises(SettingsError, match="no link 'middle'"):
+    with pytest.raises(SettingsError, match="no actuator 'middle'"):
         plant_of(truth)
 
 

@@ -153,7 +153,7 @@ def test_the_command_says_what_would_break_it(capsys: pytest.CaptureFixture[str]
     assert told["oil_columns"]["mass"] < 0.05
     assert told["free"]["gain"] > 10.0
     assert main(["vehicle", "coupling", "--vehicle", "transporter_8_axles"]) == 2
-    assert "beside the table" in capsys.readouterr().err
+    assert "wheel off the table" in capsys.readouterr().err
 
 
 def compared(

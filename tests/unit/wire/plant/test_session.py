@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,18 +132,22 @@ def test_other_addresses_are_refused_with_the_address(address: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_the_private_directory_is_for_this_user_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime directory whose path leaves sockets their 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="run-", dir="/tmp") as directory:
+        monkeypatch.setenv("RUNTIME_DIRECTORY", directory)
+        yield Path(directory)
+
+
+def test_the_private_directory_is_for_this_user_alone(runtime: Path) -> None:
     directory = private_directory()
-    assert directory.parent == tmp_path
+    assert directory.parent == runtime
     assert directory.name.startswith(f"mastd-{os.getpid()}-")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_private_directories_of_the_dead_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+def test_private_directories_of_the_dead_are_removed(runtime: Path) -> None:
     killed = subprocess.run(
         [
             sys.executable,
@@ -155,14 +161,12 @@ def test_private_directories_of_the_dead_are_removed(tmp_path: Path, monkeypatch
     )
     left = Path(killed.stdout.strip())
     (left / "plant").touch()
-    kept = [
-        tmp_path / name for name in (f"mastd-{os.getppid()}-abcd", "mastd-1000", "mastd-x-1", "other-1-a")
-    ]
+    kept = [runtime / name for name in (f"mastd-{os.getppid()}-abcd", "mastd-1000", "mastd-x-1", "other-1-a")]
     for path in kept:
         path.mkdir()
     mine = private_directory()
     assert not left.exists()
-    assert sorted(tmp_path.iterdir()) == sorted([*kept, mine])
+    assert sorted(runtime.iterdir()) == sorted([*kept, mine])
 
 
 def test_a_plant_that_is_not_installed_is_named_beside_those_that_are() -> None:
