@@ -163,6 +163,7 @@ def test_a_day_at_the_table(service: Service) -> None:
 
 def test_every_load_is_of_the_table_in_force_and_begins_at_100_percent(shared_service: Service) -> None:
     service, lab = shared_service, shared_service.lab
+    service.state("OFF")
     profile = lab.profile(PROFILE.format(seconds=2), "often.yaml")
 
     def load() -> tuple[int, str]:
