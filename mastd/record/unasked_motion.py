@@ -14,6 +14,7 @@ import numpy as np
 
 from mastd.record.alignment import Aligned
 from mastd.record.channels import AXES
+from mastd.record.completeness import criterion
 from mastd.signals.acceleration_figures import ARMS
 
 WINDOW: Final = 0.3
@@ -42,6 +43,5 @@ def judge_unasked(
     if not values:
         return None
     axis = max(values, key=lambda one: values[one])
-    most = float(limit) if isinstance(limit, int | float) else LIMIT
-    name = f"{axis}.unasked_motion"
-    return {"name": name, "value": values[axis], "limit": most, "pass": values[axis] <= most}
+    bound = limit if isinstance(limit, int | float) else LIMIT
+    return criterion(f"{axis}.unasked_motion", values[axis], bound)

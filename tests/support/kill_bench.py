@@ -21,26 +21,12 @@ from hil_sim.plant.client import ask
 from mastd.arrays import FloatArray
 from mastd.errors import MastdError, ProtocolError, UsageError
 from mastd.wire.operators.client import OperatorClient
-from tests.support.lab import PATIENCE, quick_lab
+from tests.support.lab import PATIENCE, SHAKING, quick_lab, replaced
+from tests.support.rigs.fuzz import RIGS
 
 OPERATOR: Final = "night shift"
-RIGS: Final = """
-rigs:
-  - name: pedals
-    kind: signals
-    message_rate: 20000 1/s
-    motion_rate: 10 1/s
-    channels: [{channel: steering}, {channel: throttle}]
-"""
 AMPLITUDE: Final = 0.004
-PROFILE: Final = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 4 s
-    axes: {heave: {amplitude: 4 mm}}
-"""
+PROFILE: Final = replaced(SHAKING, "duration: 8 s", "duration: 4 s")
 MODULES: Final = {
     "recorder": "mastd.record.recorder",
     "gateway": "mastd.wire.operators.gateway",

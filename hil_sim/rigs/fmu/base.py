@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from hil_sim.rigs.fmu.archive import Interface
 from hil_sim.rigs.fmu.variables import FmuError, Port, Variable
@@ -19,7 +19,7 @@ _SAME: Final = 1e-9
 
 
 class Fmu(ABC):
-    """An FMU that is stepped by one step at a time.
+    """An FMU that is stepped by one step at a time; use it as a context manager.
 
     ``variables``: its variables that are one number or truth value, by name. ``count``: steps taken since
     the start.
@@ -32,6 +32,12 @@ class Fmu(ABC):
         self.count = 0
         self.variables: dict[str, Variable] = {}
         self._step_ns = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @property
     def name(self) -> str:
@@ -70,3 +76,7 @@ class Fmu(ABC):
     @abstractmethod
     def step(self, values: Sequence[float]) -> FloatArray:
         """Take one step with inputs (SI); return the outputs (SI) at its end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it, and remove what was extracted."""

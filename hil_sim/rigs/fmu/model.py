@@ -44,7 +44,7 @@ def _to_stderr(line: str) -> None:
 
 
 class FmuModel(Fmu):
-    """An FMU in this very process; use it as a context manager."""
+    """An FMU in this very process."""
 
     def __init__(self, path: Path, say: Say = _to_stderr, directory: Path | None = None) -> None:
         """Extract and load the FMU; ``say`` takes what it warns of.
@@ -79,12 +79,6 @@ class FmuModel(Fmu):
             self.close()
             raise
 
-    def __enter__(self) -> FmuModel:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def start(
         self, inputs: Sequence[Port], outputs: Sequence[Port], values: Sequence[float], step_ns: int
     ) -> FloatArray:
@@ -118,7 +112,7 @@ class FmuModel(Fmu):
         The array is the same every time. Raises FmuError where the FMU says that it failed, that it is
         finished, or gives what is no number.
         """
-        begin = self.count * self._step_ns / NANOSECONDS
+        begin = self.time
         try:
             self._set(values)
             ended = self._slave.doStep(begin, self._step_ns / NANOSECONDS)

@@ -19,12 +19,12 @@ import tempfile
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 
 from hil_sim.rigs.fmu.archive import Interface
-from hil_sim.rigs.fmu.base import NANOSECONDS, Fmu
+from hil_sim.rigs.fmu.base import Fmu
 from hil_sim.rigs.fmu.units import DeclaredUnit
 from hil_sim.rigs.fmu.variables import FmuError, Port, Variable
 from mastd.arrays import FloatArray
@@ -41,7 +41,7 @@ _NOT_ASKED: Final = "its process answers what was not asked for"
 
 
 class FmuProcess(Fmu):
-    """An FMU that runs fenced (``hil_sim.rigs.fmu.fence``); use it as a context manager."""
+    """An FMU that runs fenced (``hil_sim.rigs.fmu.fence``)."""
 
     def __init__(self, path: Path, directory: Path | None = None) -> None:
         """Start the process, extract and load the FMU; ``directory`` as for ``FmuModel``.
@@ -75,12 +75,6 @@ class FmuProcess(Fmu):
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     @property
     def process_id(self) -> int:
@@ -179,7 +173,7 @@ class FmuProcess(Fmu):
         return answer["result"]
 
     def _where(self) -> str:
-        return f"step {self.count} at {self.count * self._step_ns / NANOSECONDS:.9g} s"
+        return f"step {self.count} at {self.time:.9g} s"
 
     def _how(self) -> str:
         try:

@@ -18,21 +18,12 @@ from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 from tests.support.lab import Lab
-from tests.support.rigs.rig import Rig
-
-PROFILE = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 6 s
-    axes: {heave: {amplitude: 5 mm}, pitch: {amplitude: 0.1 deg}}
-"""
+from tests.support.rigs.rig import HEAVE_AND_PITCH, Rig
 
 
 @pytest.fixture
 def rig(lab: Lab) -> Rig:
-    return Rig(Plan.load(lab.table, lab.profile(PROFILE), lab.config))
+    return Rig(Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config))
 
 
 def largest_jerk(rig: Rig, first: int) -> float:
@@ -238,7 +229,7 @@ def test_a_profile_that_is_not_a_number_powers_off_and_sends_nothing_of_it(rig: 
 
 
 def test_a_supply_that_does_not_come_up_is_given_up(lab: Lab) -> None:
-    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    plan = Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config)
     timeouts = plan.daemon.timeouts.model_copy(update={"supply_stage": 0.05})
     rig = Rig(replace(plan, daemon=plan.daemon.model_copy(update={"timeouts": timeouts})))
     rig.step()
@@ -248,7 +239,7 @@ def test_a_supply_that_does_not_come_up_is_given_up(lab: Lab) -> None:
 
 
 def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
-    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    plan = Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config)
     limits = plan.table.supply.limits.model_copy(update={"minimum_pressure": 205e5})
     supply = plan.table.supply.model_copy(update={"limits": limits})
     rig = Rig(replace(plan, table=plan.table.model_copy(update={"supply": supply})))
@@ -259,7 +250,7 @@ def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
 
 
 def test_a_path_that_leaves_the_stroke_is_held_before_it(lab: Lab) -> None:
-    plan = Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    plan = Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config)
     limits = plan.table.limits.model_copy(update={"stroke_margin": 0.047})
     rig = Rig(replace(plan, table=plan.table.model_copy(update={"limits": limits})))
     rig.step()

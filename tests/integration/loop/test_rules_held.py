@@ -18,16 +18,8 @@ from mastd.wire.access.verbs import Verb
 from mastd.wire.common.rig_block import FIRST_RIG, RIG_ROW, RIG_WIDTH, RigLink
 from mastd.wire.plant.messages import Sample, Stage
 from tests.support.lab import Lab
-from tests.support.rigs.rig import Rig
+from tests.support.rigs.rig import HEAVE_AND_PITCH, Rig
 
-PROFILE = """
-name: shaking
-segments:
-  - kind: sine
-    frequency: 2 Hz
-    duration: 6 s
-    axes: {heave: {amplitude: 5 mm}, pitch: {amplitude: 0.1 deg}}
-"""
 PAYLOAD = """payload:
   kind: rigid
   mass: 5 t
@@ -50,7 +42,7 @@ class Altered(Rig):
 
 @pytest.fixture
 def plan(lab: Lab) -> Plan:
-    return Plan.load(lab.table, lab.profile(PROFILE), lab.config)
+    return Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config)
 
 
 @pytest.fixture
@@ -162,7 +154,9 @@ def test_after_a_stall_the_reference_goes_on_as_fast_as_the_table_moves(rig: Alt
 def slots(lab: Lab, plan: Plan) -> ProfileSlots:
     """The plan's own profile, and one with another payload."""
     slots = ProfileSlots()
-    heavy = Plan.load(lab.table, lab.profile(PROFILE.replace("segments:", PAYLOAD), "heavy.yaml"), lab.config)
+    heavy = Plan.load(
+        lab.table, lab.profile(HEAVE_AND_PITCH.replace("segments:", PAYLOAD), "heavy.yaml"), lab.config
+    )
     for slot, inputs in enumerate((plan.inputs, heavy.inputs)):
         slots.write(slot, ready_profile(inputs, plan.daemon.period_ns * 1e-9, 2.5, slot=slot))
     return slots
@@ -224,7 +218,7 @@ def test_a_lost_rig_acts_by_the_most_severe_policy_of_its_channels(
         f"{{channel: steering, on_loss: {steering}}}, {{channel: throttle, on_loss: {throttle}}}]}}]\n",
         "rigs.yaml",
     )
-    text = PROFILE.replace("segments:", "rigs: [pedals]\nsegments:")
+    text = HEAVE_AND_PITCH.replace("segments:", "rigs: [pedals]\nsegments:")
     rig = Rig(Plan.load(lab.table, lab.profile(text), lab.config, rigs_path=file))
     link = RigLink.of(rig.cycle.frame.values.size)
     rig.cycle.rigs.connect(link, lockstep=False)

@@ -9,15 +9,14 @@ from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
 from mastd.settings.core.starter import find
 from mastd.wire.access.verbs import Verb
-from tests.integration.loop.test_loop import PROFILE
 from tests.support.lab import Lab
-from tests.support.rigs.rig import Rig
+from tests.support.rigs.rig import HEAVE_AND_PITCH, Rig
 
 
 @pytest.fixture
 def rig(lab: Lab) -> Rig:
     table, config = find("table", "table"), find("daemon", "simulated")
-    return Rig(Plan.load(table, lab.profile(PROFILE), config))
+    return Rig(Plan.load(table, lab.profile(HEAVE_AND_PITCH), config))
 
 
 def test_raising_again_before_the_supply_has_recovered_raises_the_table(rig: Rig) -> None:

@@ -15,6 +15,16 @@ from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 from mastd.wire.plant.provider import PlantRequest, rigid_payload
 
+HEAVE_AND_PITCH = """
+name: shaking
+segments:
+  - kind: sine
+    frequency: 2 Hz
+    duration: 6 s
+    axes: {heave: {amplitude: 5 mm}, pitch: {amplitude: 0.1 deg}}
+"""
+"""A profile that two axes have a part in."""
+
 
 class Rig:
     """Plant and cycle, stepped together; ``rigs``: those that the cycle knows."""
