@@ -82,6 +82,7 @@ class Code(enum.IntEnum):
     LINE_DELAY = 52
     FEEDBACK_OFF = 53
     UNASKED_MOTION = 54
+    COMMAND_MISSING = 55
 
 
 CODES = max(int(code) for code in Code) + 1

@@ -81,4 +81,16 @@ TRUST_ROWS: tuple[Row, ...] = (
         also=("unasked_motion.own_ratio", "unasked_motion.cross_ratio", "unasked_motion.window"),
         delay="unasked_motion.patience",
     ),
+    Row(
+        Code.COMMAND_MISSING,
+        "commands missing",
+        "ratio of commands that the drive did not apply in their period, over half a second: indicate above "
+        "the first threshold, stop above the second",
+        Action.STOP,
+        "the ratio falls below the first threshold",
+        "Commands are lost on the line, or wait and come in bunches: look at the network and at the load of "
+        "both machines.",
+        threshold="guard.missing_share",
+        also=("round_trip.lost_commands",),
+    ),
 )

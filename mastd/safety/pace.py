@@ -1,12 +1,13 @@
-"""Monitor time: missed periods of the loop, lost samples, and the drive's clock against the loop's."""
+"""Monitor time: missed periods, lost samples and commands, and the drive's clock against the loop's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mastd.safety.codes import Code
+from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.daemon.trust import RoundTripSettings
 
 SECOND_NS = 1_000_000_000
 
@@ -90,6 +91,53 @@ class SampleLoss:
             self._finding = f"{ratio:.1%} of the samples within one second" if exceeds else ""
             self._received = self._lost = 0
         return self._finding
+
+
+class CommandLoss:
+    """Monitors the ratio of commands that the drive did not apply, over half a second; ``period`` in s.
+
+    From one sample to the next the plant passes as many periods as commands, unless one was lost, or came too
+    late and was replaced by the next. Of a gap no more than the round trip that is indicated counts: a
+    standstill of either machine is not loss.
+    """
+
+    def __init__(self, settings: RoundTripSettings, maximum_ratio: float, period: float) -> None:
+        """``maximum_ratio``: above it is told; above that of the settings the table is stopped."""
+        self._maximum_ratio = maximum_ratio
+        self._stop_ratio = settings.lost_commands
+        self._largest_gap = settings.indicate
+        self._window = round(0.5 / period)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all that was counted: the drive follows nothing."""
+        self._last: tuple[int, int] | None = None
+        self._lost = self._passed = 0
+        self._found: Sequence[Report] = ()
+
+    def count(self, step: int, command_sequence: int) -> Sequence[Report]:
+        """Count the commands between the last sample and this one; return this cycle's conditions."""
+        last, self._last = self._last, (step, command_sequence)
+        if last is None or step <= last[0]:
+            return self._found
+        steps = step - last[0]
+        self._lost += min(max(command_sequence - last[1] - steps, 0), self._largest_gap)
+        self._passed += steps
+        if self._passed >= self._window:
+            self._judge(self._lost / self._passed, self._passed)
+            self._lost = self._passed = 0
+        return self._found
+
+    def _judge(self, ratio: float, passed: int) -> None:
+        stopped = any(report.action is None for report in self._found)
+        limit = self._maximum_ratio if stopped else self._stop_ratio
+        self._found = ()
+        if ratio <= self._maximum_ratio:
+            return
+        action = None if ratio > limit else Action.INDICATE
+        limit = self._stop_ratio if action is None else self._maximum_ratio
+        text = f"{ratio:.1%} of {passed} commands lost or late, limit {limit:.0%}"
+        self._found = (Report(Code.COMMAND_MISSING, text, action),)
 
 
 class PlantClock:

@@ -226,6 +226,7 @@ class Reference:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
 
         Where that would leave the stroke it brakes harder, at most with the actuators' maximum acceleration.
+        What the last command was ahead of the measured pose fades out: a step would shake the table.
         """
         self.state.start[:] = pose
         self.state.rates[:] = rates
@@ -236,8 +237,7 @@ class Reference:
             duration = max(ratio * duration, min(hardest, duration))
         self.state.times[TIMES.duration] = duration
         self._begin(Source.BRAKE)
-        self._fade[1] = 0.0
-        self.broken += 1
+        self._fade_from(self.motion[0] - pose, self.motion[1] - rates, self.motion[2])
 
     def slow(self, speed: float) -> None:
         """Take the speed of path time to ``speed`` (0 or 1) from what it is now, within ``stop_time``."""

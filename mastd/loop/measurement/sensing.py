@@ -32,7 +32,7 @@ from mastd.safety.faults import Code, Report, bits
 from mastd.safety.feedback import FeedbackFade
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
 from mastd.safety.inspection import JUMPED, NOT_FINITE, decode_rejection
-from mastd.safety.pace import PlantClock, SampleLoss
+from mastd.safety.pace import CommandLoss, PlantClock, SampleLoss
 from mastd.safety.round_trip import LineDelay
 from mastd.safety.states import State
 from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
@@ -113,6 +113,7 @@ class Sensing:
         self._guard = Guard(table, daemon.guard, self._period, frame.index)
         self._clock = PlantClock(daemon.guard.clock_difference)
         self._loss = SampleLoss(daemon.guard.missing_share, self._period)
+        self._command_loss = CommandLoss(daemon.round_trip, daemon.guard.missing_share, self._period)
         self._motion = MotionEstimator(
             table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
         )
@@ -236,6 +237,10 @@ class Sensing:
             self._report_absence((now_ns - self.last_ns) * 1e-9)
             return
         self._check(received, now_ns)
+        if enabled:
+            self._reports += self._command_loss.count(self.sample.step, self.sample.command_sequence)
+        else:
+            self._command_loss.reset()
         if self.usable:
             self._estimate(State.OFF if state is State.FAULT and not enabled else state, enabled)
         self._standing = tuple(self._reports)

@@ -60,6 +60,7 @@ ELSEWHERE: dict[Code, str] = {
     Code.PLANT_REFUSES: "integration/loop/test_faults.py::test_what_the_plant_refuses_is_indicated",
     Code.LOOP_EXCEPTION: "integration/loop/test_faults.py::test_an_exception_in_a_cycle_powers_off",
     Code.LINE_DELAY: "integration/loop/test_line.py::test_a_late_line_is_told_and_shakes_nothing",
+    Code.COMMAND_MISSING: "integration/loop/test_line.py::test_many_lost_commands_are_told_and_end_the_run",
     Code.FEEDBACK_OFF: (
         "integration/loop/test_line.py::test_feedback_that_is_unstable_is_ended_within_half_a_second"
     ),

@@ -31,6 +31,7 @@ from tests.support.line_table import line_of, plan_of, play
         ("simulated", "commands", "20 ms/s", "round trip", True),
         ("real", "samples", "+15 ms", "plant link late: round trip", True),
         ("real", "commands", "+8 ms", "round trip", False),
+        ("real", "commands", "40 % lost", "following error", True),
     ],
 )
 def test_a_late_line_is_told_and_shakes_nothing(
@@ -42,6 +43,14 @@ def test_a_late_line_is_told_and_shakes_nothing(
     assert found.stopped is stopped
     assert found.verdict == ("fault" if stopped else "pass")
     assert found.worst < 1.5 * found.asked_peak, "after the stop neither"
+
+
+@pytest.mark.parametrize("preset", ["simulated", "real"])
+def test_many_lost_commands_are_told_and_end_the_run(lab: Lab, preset: str) -> None:
+    found = play(plan_of(lab, "sweep pitch", preset), line_of("commands", "40 % lost"))
+    assert "commands lost or late, limit 20%" in found.first_word
+    assert found.verdict == "fault"
+    assert found.worst < 0.7
 
 
 def unstable(plan: Plan, gain: float, fades: bool = True) -> Plan:

@@ -387,7 +387,7 @@ def test_a_profiles_rigs_are_compared_with_those_that_may_join(lab: Lab) -> None
     (lab.directory / "none.yaml").write_text("rigs: []\n", encoding="utf-8")
     alone = lab.run("check", "pose_stream")
     assert alone.returncode == 0
-    assert alone.stdout.endswith("uses pose_source: check them with --rigs FILE\n")
+    assert "  uses pose_source: check them with --rigs FILE\n" in alone.stdout
     assert lab.run("check", "pose_stream", "--rigs", "rigs").returncode == 0
     refused = lab.run("check", "pose_stream", "--rigs", lab.directory / "none.yaml")
     assert refused.returncode == 1

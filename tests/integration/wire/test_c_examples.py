@@ -234,7 +234,9 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
         def seated() -> bool:
             assert [run.poll() for run in runs] == [None, None], [run.communicate() for run in runs]
             stranger.command(0, 0)
-            return bool(stranger.socket.poll(100)) and "place is taken" in stranger.answer()["reasons"][0]
+            return (
+                bool(stranger.socket.poll(100)) and "the plant is in use" in stranger.answer()["reasons"][0]
+            )
 
         wait_for(seated, "the daemon has the place", 60)
         with pytest.raises(AddressInUseError, match=rf"the plant is in use by mastd \(pid {runs[0].pid} on "):

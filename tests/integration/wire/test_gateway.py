@@ -432,7 +432,7 @@ def test_whoever_waits_is_told_that_the_daemon_ends(fresh: Daemon) -> None:
         for sequence, verb in enumerate(("arm", "start", "stop")):
             socket.send(pack(Command(session, sequence, verb, {})))
         wait_for(lambda: fresh.loop.counters()[0] == 1, "the stop is in the block")
-        assert "asked for stop" in heard(socket, Answer).reason
+        assert "has requested stop" in heard(socket, Answer).reason
         fresh.loop.show(ended=True)
         answers = [heard(socket, Answer) for _ in range(2)]
     assert {answer.verb for answer in answers} == {"arm", "stop"}

@@ -165,10 +165,10 @@ def test_commands_twice_out_of_order_too_late_or_too_early_are_not_applied(daemo
     for sequence in (5, 4, -1):
         assert daemons.deliver(socket, command_bytes(sequence, 200), step=200) is Event.OTHER
     assert counters.old == 3
-    assert daemons.deliver(socket, command_bytes(6, 99), step=200) is Event.OTHER
+    assert daemons.deliver(socket, command_bytes(6, 179), step=200) is Event.OTHER
     assert daemons.deliver(socket, command_bytes(7, 201), step=200) is Event.OTHER
     assert counters.late == 2
-    assert daemons.deliver(socket, command_bytes(8, 100), step=200) is Event.COMMAND
+    assert daemons.deliver(socket, command_bytes(8, 180), step=200) is Event.COMMAND
     assert daemons.command.sequence == 8
 
 

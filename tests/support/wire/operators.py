@@ -122,7 +122,7 @@ class StandInLoop:
             ("cycle", self._cycle),
             ("state", self.state),
             ("fault", self.fault),
-            ("active", 1 << self.fault if self.fault else 0),
+            ("active", [1 << self.fault if self.fault else 0, 0]),
             ("answered", port.answered),
             ("refused", bool(port.refusal)),
             ("stops_answered", port.stops),

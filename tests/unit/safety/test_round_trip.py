@@ -11,7 +11,7 @@ import pytest
 from mastd.safety.codes import Action, Code
 from mastd.safety.faults import Report
 from mastd.safety.feedback import FeedbackFade
-from mastd.safety.pace import PlantClock
+from mastd.safety.pace import CommandLoss, PlantClock
 from mastd.safety.round_trip import LineDelay
 from mastd.safety.unasked_motion import UNASKED_MOTION, UnaskedModel, UnaskedState, inspect_unasked
 from mastd.settings.core.loader import load
@@ -64,6 +64,43 @@ def test_one_late_sample_is_neither_delay_nor_jitter_and_many_are_jitter() -> No
     assert last.action is Action.INDICATE
     assert "jitter: 4" in last.detail or "jitter: 3" in last.detail
     assert "up to 30 ms, at best 1 ms" in last.detail
+
+
+def losses(applied: list[bool]) -> list[Report | None]:
+    """Return what is told of commands of which the drive applied only some."""
+    loss = CommandLoss(SETTINGS.round_trip, 0.05, PERIOD)
+    newest, found = 0, []
+    for period, came in enumerate(applied):
+        newest = period if came else newest
+        found.append(next(iter(loss.count(period, newest)), None))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("every", "action"), [(0, None), (40, None), (12, Action.INDICATE), (4, Action.STOP)]
+)
+def test_lost_commands_are_told_by_their_share_and_many_stop(every: int, action: Action | None) -> None:
+    last = losses([not every or k % every != 1 for k in range(1200)])[-1]
+    if action is None:
+        assert last is None
+        return
+    assert last is not None
+    assert last.code is Code.COMMAND_MISSING
+    assert last.action is (None if action is Action.STOP else action), "without one it is the row's: stop"
+    assert (
+        last.detail
+        == {
+            12: "8.4% of 500 commands lost or late, limit 5%",
+            4: "25.0% of 500 commands lost or late, limit 20%",
+        }[every]
+    )
+
+
+def test_a_standstill_is_no_loss_of_commands_and_lost_samples_are_none_either() -> None:
+    assert set(losses([True] * 600 + [False] * 150 + [True] * 600)) == {None}
+    loss = CommandLoss(SETTINGS.round_trip, 0.05, PERIOD)
+    random = Random(3)
+    assert not any(loss.count(k, k - 1) for k in range(3000) if random.random() < 0.5)
 
 
 def test_what_the_drive_does_not_follow_is_not_judged() -> None:

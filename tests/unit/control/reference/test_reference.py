@@ -83,8 +83,8 @@ def test_hold_and_resume_at_any_moment_stay_on_the_path_and_are_smooth(
 
 
 def test_a_brake_takes_the_measured_rate_to_rest_within_the_limits() -> None:
-    reference = Reference(np.zeros((4, 6)), LIMITS)
     pose, rates = np.array([0.0, 0, 0.01, 0, 0.002, 0]), np.array([0.0, 0, 0.11, 0, -0.02, 0])
+    reference = Reference(np.array([pose, rates, np.zeros(6), np.zeros(6)]), LIMITS)
     reference.brake(pose, rates)
     rows = run(reference, 800)
     assert reference.standing
