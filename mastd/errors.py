@@ -62,6 +62,10 @@ class StoppedError(MastdError):
     exit_code = 5
 
 
+REFUSED = 6
+"""Exit code where the daemon refuses a command."""
+
+
 class RealtimeRightsError(MastdError):
     """Real-time rights are missing and the settings do not allow to continue without them."""
 

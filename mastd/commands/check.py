@@ -41,7 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.cue_preview import cue_document, cue_text
     from mastd.control.table.delay_margin import feedback_proof
-    from mastd.dynamics.table_model import TableModel
     from mastd.loop.measurement.frame import channel_units
     from mastd.motion.preflight.preflight import check
     from mastd.record.space import space
@@ -52,7 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.profile.profile import ProfileSettings
     from mastd.settings.profile.rig_checks import rigs_problems
     from mastd.settings.rigs.rigs import RigsSettings
-    from mastd.settings.table.payload import NoPayload, RigidPayload
     from mastd.settings.table.table import TableSettings
 
     table = load(find("table", arguments.table), TableSettings)
@@ -65,8 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     cue = cue_document(profile, path, text)
     with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
         result = check(profile, table, progress)
-    carried = profile.payload if isinstance(profile.payload, RigidPayload) else NoPayload()
-    feedback = feedback_proof(table, daemon, TableModel.from_settings(table, carried))
+    feedback = feedback_proof(table, daemon, profile.payload)
     ok = result.ok and feedback.ok and not missing and not (cue is not None and cue["failed"])
     room = space(Path(arguments.out), _channels(table, rigs, daemon))
     if arguments.json:

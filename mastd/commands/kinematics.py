@@ -63,7 +63,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 _FORWARD = (
-    "Find the pose for these actuator lengths. Exit code 1 if there is none near neutral. "
+    "Find the pose for these actuator lengths. Exit code 2 if there is none near neutral. "
     "Columns of --in: length_1_m, length_2_m, …; of --out: x_m … yaw_rad, converged, updates, residual_m."
 )
 _INVERSE = (
@@ -73,7 +73,8 @@ _INVERSE = (
 
 
 def run_forward(arguments: argparse.Namespace) -> int:
-    """Solve for one pose or for the rows of a file; return 0, or 1 if a row did not converge."""
+    """Solve for one pose or for the rows of a file; return 0, or 2 if a row did not converge."""
+    from mastd.errors import KinematicsError
     from mastd.kinematics.control_point import pose_at_point
     from mastd.kinematics.forward import ForwardSolution
 
@@ -105,7 +106,7 @@ def run_forward(arguments: argparse.Namespace) -> int:
     _deliver(arguments, names, table, documents if single is None else single)
     if single is not None and not arguments.json and not arguments.target:
         _print_solution(solutions[0])
-    return 0 if all(solution.converged for solution in solutions) else 1
+    return 0 if all(solution.converged for solution in solutions) else KinematicsError.exit_code
 
 
 def run_inverse(arguments: argparse.Namespace) -> int:

@@ -132,7 +132,7 @@ def settings_are_taken_anew(unit: Unit, process_id: int) -> None:
     lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 1 mm"), encoding="utf-8")
     lab.table.write_text(replaced(table, r"rise_time: 0.2 s ", "rise_time: soon "), encoding="utf-8")
     code, answer = reload(unit)
-    assert (code, answer["accepted"]) == (1, False)
+    assert (code, answer["accepted"]) == (6, False)
     heading, *lines = answer["reason"].splitlines()
     assert heading == "reload is refused: the present settings remain in force:"
     assert [line.split(":")[0] for line in lines] == [str(lab.table), str(lab.config)]
@@ -255,7 +255,7 @@ def test_settings_that_the_plant_refuses_give_way_to_the_old_ones(unit: Unit) ->
     good = lab.config.read_text(encoding="utf-8")
     lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 500 Hz"), encoding="utf-8")
     code, answer = reload(unit)
-    assert code == 1
+    assert code == 6
     assert "period: plant 1000000 ns, daemon 2000000 ns" in answer["reason"]
     assert "the previous settings remain in force" in answer["needed"]
     assert "reload failed, the previous settings remain in force: the plant at" in unit.log

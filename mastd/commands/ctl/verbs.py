@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mastd.commands.quantities import quantity
-from mastd.errors import UsageError, printable
+from mastd.errors import REFUSED, UsageError, printable
 from mastd.panel.status_text import answer_text, line, page
 from mastd.wire.access.verbs import BY_NAME, STOPPING
 
@@ -50,7 +50,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "ctl",
         help="operate the daemon: status, watch, load, raise, arm, start, hold, resume, stop, …",
-        description="Operate the running daemon. Exit code 0 accepted, 1 refused, 2 no daemon, "
+        description="Operate the running daemon. Exit code 0 accepted, 6 refused, 2 no daemon, "
         "3 ended by a fault (with --wait).",
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_VerbParser)
@@ -101,7 +101,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out one verb; return 0 accepted, 1 refused, 3 when a fault ended the wait."""
+    """Carry out one verb; return 0 accepted, 6 refused, 3 when a fault ended the wait."""
     from mastd.commands.ctl.reload import reload
     from mastd.wire.operators.client import ClientKeys
 
@@ -129,9 +129,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.verb == "reload":
             answer, done = reload(client, lambda: joined(client.address, *who, keys, None), longest_s)
             _report(answer, 0, arguments.json)
-            return 0 if done else 1
+            return 0 if done else REFUSED
         answer = client.command(arguments.verb, numbers)
-        code = 0 if answer.accepted else 1
+        code = 0 if answer.accepted else REFUSED
         if answer.accepted and "wait" in arguments and arguments.wait:
             answer, code = _wait(client, answer, longest_s or _time(arguments.timeout))
     _report(answer, code, arguments.json)

@@ -32,7 +32,7 @@ def add_parsers(subparsers: Subparsers) -> None:
         "drive",
         help=text,
         description=f"{text[0].upper()}{text[1:]}. "
-        "Exit code 0 quit, 1 refused, 2 no daemon, device or terminal.",
+        "Exit code 0 quit, 6 refused, 2 no daemon, device or terminal.",
     )
     parser.add_argument(
         "address",

@@ -30,7 +30,7 @@ from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon.control import AccelerationSettings
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.profile.segments import AXES
-from mastd.settings.table.payload import NoPayload
+from mastd.settings.table.payload import NoPayload, Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
 LOWEST_HZ, HIGHEST_HZ, LINES = 0.5, 250.0, 4000
@@ -92,9 +92,10 @@ class FeedbackProof:
         return line if self.ok else f"{line}  <- lower control.acceleration.gain or round_trip.fade"
 
 
-def feedback_proof(table: TableSettings, daemon: DaemonSettings, carried: TableModel) -> FeedbackProof:
-    """Return the proof for the least margin, bare and as ``carried``: what stands on springs is not felt."""
+def feedback_proof(table: TableSettings, daemon: DaemonSettings, payload: Payload) -> FeedbackProof:
+    """Return the proof for the least margin, bare and loaded: what stands on springs is not felt."""
     bare = TableModel.from_settings(table, NoPayload())
+    carried = TableModel.from_settings(table, payload if isinstance(payload, RigidPayload) else NoPayload())
     geometry, period = Geometry.from_settings(table), 1e-9 * daemon.period_ns
     feedback = daemon.control.acceleration
     margins = [delay_margin(table, geometry, bare, model, feedback, period) for model in (bare, carried)]

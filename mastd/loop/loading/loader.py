@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mastd import program
+from mastd.control.table.delay_margin import feedback_proof
 from mastd.errors import MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
@@ -31,6 +32,7 @@ from mastd.settings.core.foreign import PROFILE, refuse_foreign, without_quotes
 from mastd.settings.core.loader import load_text
 from mastd.settings.core.starter import KINDS, find, names, starter_directory
 from mastd.settings.core.strict_yaml import read_text
+from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.rig_checks import rigs_problems
 from mastd.settings.rigs.rigs import NO_RIGS, RigsSettings
@@ -103,7 +105,17 @@ def load_profile(
     if not verdict.ok:
         text = f"{path}: the check failed:\n{verdict.text()}"
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
-    period = round(1e9 / daemon["daemon"]["rate"]) * 1e-9
+    in_force = _in_force(daemon, "daemon", DaemonSettings)
+    assert in_force is not None, "a daemon has settings"
+    if not (feedback := feedback_proof(table, in_force, settings.payload)).ok:
+        return {
+            "ok": False,
+            "text": f"{path}: {feedback.text()}",
+            "slot": slot,
+            "name": settings.name,
+            "scale": 0.0,
+        }
+    period = in_force.period_ns * 1e-9
     identified = _in_force(daemon, "identified", IdentifiedSettings)
     with placed(path, profile_text):
         loaded = ready_profile(inputs, period, verdict.scale, slot=slot, identified=identified)

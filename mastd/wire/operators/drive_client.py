@@ -8,7 +8,7 @@ from typing import Any
 
 import zmq
 
-from mastd.errors import ProtocolError, UsageError
+from mastd.errors import REFUSED, ProtocolError, UsageError
 from mastd.wire.common.strict_messages import MalformedError
 from mastd.wire.operators.client import SILENT_S, ClientKeys, OperatorClient
 from mastd.wire.operators.messages import Answer, Error, Inputs, Welcome, pack_drive, read_status
@@ -18,9 +18,9 @@ _MAX_TAKEN = 64
 
 
 class RefusedError(ProtocolError):
-    """Somebody else commands the table, or this client may only watch; ends a command with exit code 1."""
+    """Somebody else commands the table, or this client may only watch; ends a command with exit code 6."""
 
-    exit_code = 1
+    exit_code = REFUSED
 
 
 class DriveClient(OperatorClient):

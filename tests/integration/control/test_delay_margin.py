@@ -13,7 +13,7 @@ from mastd.dynamics.table_model import TableModel
 from mastd.safety.states import State
 from mastd.settings.table.payload import NoPayload
 from mastd.wire.access.verbs import Verb
-from tests.support.lab import Lab
+from tests.support.lab import Lab, replaced
 from tests.support.line import Line, LineRig
 from tests.support.line_table import plan_of
 
@@ -61,3 +61,18 @@ def test_a_loop_swings_beyond_its_margin_and_not_below(lab: Lab, gain: float) ->
     below, above = int(margin.delay * 1e3), int(margin.delay * 1e3) + 2
     assert growth(lab, gain, below) < 1.0 < growth(lab, gain, above)
     assert 15.0 < margin.frequency_hz < 60.0
+
+
+def test_feedback_that_is_faded_too_late_does_not_pass_and_is_not_played(lab: Lab) -> None:
+    text = replaced(lab.config.read_text(encoding="utf-8"), "^  fade: 4 ", "  fade: 9 ")
+    lab.config.write_text(text, encoding="utf-8")
+    profile = lab.profile("name: p\nsegments:\n  - {kind: hold, duration: 1 s}\n")
+    files = ("--table", lab.table, "--config", lab.config)
+    checked = lab.run("check", profile, *files)
+    assert checked.returncode == 1
+    played = lab.run("run", profile, *files, "--sim", "--link", "direct", "--lockstep")
+    assert played.returncode == 2
+    for said in (checked.stdout, played.stderr):
+        assert "works up to 8 ms  <- lower control.acceleration.gain or round_trip.fade" in said
+    assert "refused with this payload" in played.stderr
+    assert not list(lab.directory.glob("**/run.mcap"))

@@ -28,7 +28,7 @@ from mastd.settings.core.loader import load as load_settings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.provider import PlantRequest
-from tests.support.lab import ROOT, Lab
+from tests.support.lab import ROOT, Lab, replaced
 from tests.support.rigs.rigs import rigs_file
 
 PROFILE = """
@@ -133,6 +133,17 @@ def test_what_cannot_be_played_is_refused_and_leaves_its_slot_empty(
     assert code == 1
     assert not document["ok"]
     assert words in document["text"]
+    assert load.slots.read(0, 1) is None
+
+
+def test_feedback_that_is_faded_too_late_is_refused(load: Loader) -> None:
+    path = loader.daemon_path(load.directory)
+    base = json.loads(path.read_text(encoding="utf-8"))
+    base["settings_text"]["daemon"] = replaced(base["settings_text"]["daemon"], "^  fade: 4 ", "  fade: 9 ")
+    path.write_text(json.dumps(base), encoding="utf-8")
+    code, document = load.load(load.lab.profile(PROFILE), 0)
+    assert code == 1
+    assert "works up to 8 ms  <- lower control.acceleration.gain or round_trip.fade" in document["text"]
     assert load.slots.read(0, 1) is None
 
 

@@ -79,11 +79,11 @@ def test_a_day_at_the_table(table: Table) -> None:
     code, output, _ = table("ctl", "arm", "--as", "anna", "--wait")
     assert (code, output) == (0, "arm: accepted; ARMED\n")
     code, output, messages = table("ctl", "hold", "--as", "anna")
-    assert (code, output) == (1, "")
+    assert (code, output) == (6, "")
     assert messages == "hold is refused in ARMED; needed: a profile must be running\n"
     code, output, _ = table("ctl", "start", "--as", "bert", "--json")
     document = json.loads(output)
-    assert code == 1
+    assert code == 6
     assert set(document) == {"verb", "accepted", "reason", "needed", "state", "cause", "lease"}
     assert (document["accepted"], document["lease"]) == (False, "anna")
     code, output, _ = table("ctl", "stop", "--as", "bert", "--wait")
@@ -164,7 +164,7 @@ def test_a_refusal_by_the_protocol_names_the_verb_once(table: Table) -> None:
     assert code != 0
     assert messages == "level: share: expected float <= 100.0, where 1 is 100%; its arguments are: share\n"
     code, _, messages = table("ctl", "jog", "--link", "0", "5mm", "--as", "anna")
-    assert (code, messages) == (1, "jog is refused: there is no actuator 0, actuators are 1 to 7\n")
+    assert (code, messages) == (6, "jog is refused: there is no actuator 0, actuators are 1 to 7\n")
     code, _, messages = table("ctl", "status", "--as", "an\x1b[2Jna")
     assert code != 0
     assert "operator must be printable" in messages

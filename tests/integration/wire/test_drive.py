@@ -212,7 +212,7 @@ def test_whoever_is_refused_is_told_why_and_has_the_terminal_back(
             assert capsys.readouterr().err.startswith("--gamepad /dev/null: is not a joystick device")
             with OperatorClient(table.handle.address, "bert") as bert:
                 assert bert.command("arm").accepted
-            assert cli.main(["drive", table.handle.address, "--as", "anna"]) == 1
+            assert cli.main(["drive", table.handle.address, "--as", "anna"]) == 6
             told = capsys.readouterr().err
             assert told.startswith("drive is refused: bert has control for another ")
             assert told.count("\n") == 1

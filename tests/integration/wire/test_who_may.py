@@ -285,7 +285,7 @@ def test_a_public_address_without_keys_is_refused_by_a_reload(
         address = f"tcp://0.0.0.0:{free_port()}"
         public(lab, address).replace(lab.config)
         done = lab.run("ctl", "reload", timeout=120.0)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (6, "")
         (line,) = done.stderr.splitlines()
         assert f"operators' address '{address}': a network address needs keys: " in line
         assert "the previous settings remain in force" in line

@@ -57,11 +57,11 @@ def test_fk_inverts_ik(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_fk_of_impossible_lengths_has_no_pose_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("fk", *["5m"] * 7, "--json") == 1
+    assert command("fk", *["5m"] * 7, "--json") == 2
     found = json.loads(capsys.readouterr().out)
     assert found["pose"] is None
     assert found["converged"] is False
-    assert command("fk", *["5m"] * 7) == 1
+    assert command("fk", *["5m"] * 7) == 2
     assert "no pose" in capsys.readouterr().out
 
 
@@ -99,7 +99,7 @@ def test_a_row_without_a_pose_leaves_its_cells_empty(tmp_path: Path) -> None:
     lengths, poses = tmp_path / "lengths.csv", tmp_path / "poses.csv"
     names = ",".join(f"length_{actuator}_m" for actuator in range(1, 8))
     lengths.write_text(names + "\n" + ",".join(["1.2"] * 7) + "\n" + ",".join(["-1"] * 7) + "\n")
-    assert command("fk", "--in", str(lengths), "--out", str(poses)) == 1
+    assert command("fk", "--in", str(lengths), "--out", str(poses)) == 2
     assert poses.read_text().splitlines()[2].startswith(",,,,,,0,20,")
 
 
