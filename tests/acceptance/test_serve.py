@@ -31,8 +31,6 @@ segments:
     duration: {seconds} s
     axes: {{heave: {{amplitude: 4 mm}}}}
 """
-START_S = 90.0
-"""The first start compiles the kernels."""
 
 
 class Service:
@@ -45,12 +43,13 @@ class Service:
         self.client = self._join()
 
     def _join(self) -> OperatorClient:
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 return OperatorClient(self.address, "night shift")
             except UsageError:
                 threading.Event().wait(0.1)  # another process's socket can only be looked for
+        self.process.kill()
         raise AssertionError(f"the service did not come up: {self.process.communicate()[1]}")
 
     def ask(self, verb: str, **arguments: object) -> Any:
@@ -68,7 +67,7 @@ class Service:
         for snapshot in self.client.watch():
             if done(snapshot):
                 return snapshot
-            assert time.monotonic() < deadline, snapshot
+            assert time.monotonic() < deadline, f"{snapshot}"
         raise AssertionError("the service has ended")
 
     def state(self, name: str, seconds: float = 30.0) -> dict[str, Any]:

@@ -8,6 +8,7 @@ them into the frame. After a gap in the samples the following error is not monit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +95,7 @@ class Sensing:
         """How much the acceleration feedback may do."""
         self._oldest, self._incomparable = daemon.round_trip.fade, daemon.round_trip.stop
         self._line = LineDelay(daemon.round_trip, daemon.period_ns * 1e-9)
+        self._line_found: Sequence[Report] = ()
         self._unasked = ""
         self._reports: list[Report] = []
         self.usable = False
@@ -222,7 +224,9 @@ class Sensing:
         """
         self._measure(received, now_ns, skipped, state, enabled)
         age = self.round_trip if enabled else 1
-        self._reports += self._line.account(age, enabled)
+        if received or not enabled:
+            self._line_found = self._line.account(age, enabled)
+        self._reports += self._line_found  # without samples it stands: that none come is told as such
         self._reports += self.feedback.advance(age, self._unasked if enabled else "")
         return Measurement(self.usable, self._reports)
 

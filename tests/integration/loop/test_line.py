@@ -45,6 +45,23 @@ def test_a_late_line_is_told_and_shakes_nothing(
     assert found.worst < 1.5 * found.asked_peak, "after the stop neither"
 
 
+@pytest.mark.parametrize("since", [3.0, 3.085, 3.15])
+def test_a_plant_that_falls_silent_is_stale_and_not_late(lab: Lab, since: float) -> None:
+    """Whenever within the window of the round trip it happens."""
+    rig = LineRig(plan_of(lab, "standing", "simulated"), Line())
+    rig.step()
+    rig.step(Verb.RAISE)
+    rig.until(State.READY)
+    while rig.now % 1_000_000_000 * 1e-9 + 3.0 < since:
+        rig.step()
+    rig.line = Line(samples=lambda time: None)
+    for _ in range(300):
+        rig.step()
+    stops = [event for event in rig.events if event.get("action") == "STOP"]
+    assert stops[0]["name"] == "SAMPLE_STALE"
+    assert Code.LINE_DELAY not in rig.codes()
+
+
 @pytest.mark.parametrize("preset", ["simulated", "real"])
 def test_many_lost_commands_are_told_and_end_the_run(lab: Lab, preset: str) -> None:
     found = play(plan_of(lab, "sweep pitch", preset), line_of("commands", "40 % lost"))

@@ -60,6 +60,7 @@ class Daemon:
                 next(now for now in client.watch() if now["loop"] == "running")
                 return client
             threading.Event().wait(0.05)  # another process's socket can only be looked for
+        self.process.kill()
         raise AssertionError(f"the service did not come up: {self.process.communicate()[1]}")
 
     def kill(self) -> None:

@@ -91,6 +91,7 @@ class Play:
                 return OperatorClient(f"ipc://{self.runtime}/mastd.operators", "test", role="observer")
             except UsageError:
                 threading.Event().wait(0.05)  # another process's socket can only be looked for
+        self.process.kill()
         raise AssertionError(f"the run is not there: {self.process.communicate()[1]}")
 
     def result(self) -> tuple[dict[str, Any], Run]:
