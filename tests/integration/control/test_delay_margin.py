@@ -63,6 +63,7 @@ def test_a_loop_swings_beyond_its_margin_and_not_below(lab: Lab, gain: float) ->
     assert 15.0 < margin.frequency_hz < 60.0
 
 
+@pytest.mark.alone
 def test_feedback_that_is_faded_too_late_does_not_pass_and_is_not_played(lab: Lab) -> None:
     text = replaced(lab.config.read_text(encoding="utf-8"), "^  fade: 4 ", "  fade: 9 ")
     lab.config.write_text(text, encoding="utf-8")

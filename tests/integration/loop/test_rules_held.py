@@ -77,10 +77,15 @@ def test_a_stop_after_a_following_error_brakes_from_where_the_table_is(rig: Alte
             break
     assert rig.supervisor.latch.first is not None
     assert rig.supervisor.latch.first.code is Code.FOLLOWING_ERROR
-    measured = rig.cycle.sensing.pose
-    error = np.abs(before - measured).max()
+    measured, command = rig.cycle.sensing.pose.copy(), rig.cycle.frame.motion
+    axis = int(np.argmax(np.abs(before - measured)))
+    error = abs(before - measured)[axis]
     assert error > 1e-4, "command and table have parted"
-    assert np.abs(rig.cycle.frame.motion[0] - measured).max() < 0.2 * error
+    assert abs(command[0, axis] - before[axis]) < 0.01 * error, "the command goes on without a step"
+    rig.until(State.FAULT)
+    assert abs(command[0, axis] - measured[axis]) < 0.5 * error, (
+        "it ends where the table was, and brakes from"
+    )
 
 
 def test_a_stale_sample_is_no_feedback_to_raise_the_table_on(rig: Altered) -> None:
