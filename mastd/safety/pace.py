@@ -94,11 +94,12 @@ class SampleLoss:
 
 
 class CommandLoss:
-    """Monitors the ratio of commands that the drive did not apply, over half a second; ``period`` in s.
+    """Monitors the ratio of periods for which the drive had no command, over half a second; ``period`` in s.
 
-    From one sample to the next the plant passes as many periods as commands, unless one was lost, or came too
-    late and was replaced by the next. Of a gap no more than the round trip that is indicated counts: a
-    standstill of either machine is not loss.
+    From one sample to the next the plant passes as many periods as commands, unless some were lost, or came
+    too late and were replaced by the next. A single one does not count: two clocks beat, so that none comes
+    in one period and two in the next, and the drive bridges a period. Of a gap no more than the round trip
+    that is indicated counts: a standstill of either machine is not loss.
     """
 
     def __init__(self, settings: RoundTripSettings, maximum_ratio: float, period: float) -> None:
@@ -121,7 +122,7 @@ class CommandLoss:
         if last is None or step <= last[0]:
             return self._found
         steps = step - last[0]
-        self._lost += min(max(command_sequence - last[1] - steps, 0), self._largest_gap)
+        self._lost += min(max(command_sequence - last[1] - steps - 1, 0), self._largest_gap)
         self._passed += steps
         if self._passed >= self._window:
             self._judge(self._lost / self._passed, self._passed)
@@ -136,7 +137,7 @@ class CommandLoss:
             return
         action = None if ratio > limit else Action.INDICATE
         limit = self._stop_ratio if action is None else self._maximum_ratio
-        text = f"{ratio:.1%} of {passed} commands lost or late, limit {limit:.0%}"
+        text = f"{ratio:.1%} of {passed} commands lost or over a period late, limit {limit:.0%}"
         self._found = (Report(Code.COMMAND_MISSING, text, action),)
 
 
