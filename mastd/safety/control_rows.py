@@ -84,7 +84,7 @@ TRUST_ROWS: tuple[Row, ...] = (
     Row(
         Code.COMMAND_MISSING,
         "commands missing",
-        "ratio of commands over half a second that are lost or late by more than a period: indicate above "
+        "ratio of commands over one second that are lost or late by more than a period: indicate above "
         "the first threshold, stop above the second",
         Action.STOP,
         "the ratio falls below the first threshold",

@@ -94,7 +94,7 @@ class SampleLoss:
 
 
 class CommandLoss:
-    """Monitors the ratio of periods for which the drive had no command, over half a second; ``period`` in s.
+    """Monitors the ratio of periods for which the drive had no command, over one second; ``period`` in s.
 
     From one sample to the next the plant passes as many periods as commands, unless some were lost, or came
     too late and were replaced by the next. A single one does not count: two clocks beat, so that none comes
@@ -107,7 +107,7 @@ class CommandLoss:
         self._maximum_ratio = maximum_ratio
         self._stop_ratio = settings.lost_commands
         self._largest_gap = settings.indicate
-        self._window = round(0.5 / period)
+        self._window = round(1.0 / period)
         self.reset()
 
     def reset(self) -> None:

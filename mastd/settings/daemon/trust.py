@@ -24,7 +24,7 @@ class RoundTripSettings(Settings):
     jitter_share: Annotated[Ratio, Field(gt=0, le=1)]
     """Share of cycles over a second that may be above ``indicate`` without a delay."""
     lost_commands: Annotated[Ratio, Field(gt=0, le=1)]
-    """Share of commands over half a second, lost or late by more than a period, above which it is stopped."""
+    """Share of commands over a second, lost or over a period late, above which the table is stopped."""
     fade_time: Annotated[Time, Field(gt=0, le=1)]
     """In this time the feedback is faded out."""
     return_time: Annotated[Time, Field(gt=0, le=60)]

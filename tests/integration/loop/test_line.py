@@ -62,10 +62,13 @@ def test_a_plant_that_falls_silent_is_stale_and_not_late(lab: Lab, since: float)
     assert Code.LINE_DELAY not in rig.codes()
 
 
-@pytest.mark.parametrize("preset", ["simulated", "real"])
-def test_many_lost_commands_are_told_and_end_the_run(lab: Lab, preset: str) -> None:
+@pytest.mark.parametrize(
+    ("preset", "word"),
+    [("simulated", "commands lost or over a period late, limit 12%"), ("real", "plant link late: jitter")],
+)
+def test_many_lost_commands_are_told_and_end_the_run(lab: Lab, preset: str, word: str) -> None:
     found = play(plan_of(lab, "sweep pitch", preset), line_of("commands", "40 % lost"))
-    assert "commands lost or over a period late, limit" in found.first_word
+    assert word in found.first_word
     assert found.verdict == "fault"
     assert found.worst < 1.0
 

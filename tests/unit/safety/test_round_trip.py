@@ -80,7 +80,7 @@ def losses(applied: list[bool]) -> list[Report | None]:
     ("every", "action"), [(0, None), (40, None), (18, Action.INDICATE), (8, Action.STOP)]
 )
 def test_lost_commands_are_told_by_their_share_and_many_stop(every: int, action: Action | None) -> None:
-    last = losses([not every or k % every > 1 for k in range(1200)])[-1]
+    last = losses([not every or k % every > 1 for k in range(2400)])[-1]
     if action is None:
         assert last is None
         return
@@ -90,15 +90,15 @@ def test_lost_commands_are_told_by_their_share_and_many_stop(every: int, action:
     assert (
         last.detail
         == {
-            18: "5.6% of 500 commands lost or over a period late, limit 5%",
-            8: "12.4% of 500 commands lost or over a period late, limit 6%",
+            18: "5.6% of 1000 commands lost or over a period late, limit 5%",
+            8: "12.5% of 1000 commands lost or over a period late, limit 6%",
         }[every]
     )
 
 
 def test_a_standstill_is_no_loss_of_commands_and_lost_samples_are_none_either() -> None:
-    assert set(losses([True] * 600 + [False] * 150 + [True] * 600)) == {None}
-    assert set(losses([k % 2 == 0 for k in range(1200)])) == {None}, "nor is the beat of two clocks"
+    assert set(losses([True] * 1200 + [False] * 150 + [True] * 1200)) == {None}
+    assert set(losses([k % 2 == 0 for k in range(2400)])) == {None}, "nor is the beat of two clocks"
     loss = CommandLoss(SETTINGS.round_trip, 0.05, PERIOD)
     random = Random(3)
     assert not any(loss.count(k, k - 1) for k in range(3000) if random.random() < 0.5)
