@@ -97,7 +97,7 @@ struct sample {
  * the daemon expects; the supply's pressure rises and falls evenly. A real drive moves by itself:
  * drive_advance then only watches the time-out, if the drive does not do so on its own. */
 
-#define BANDWIDTH 200.0           /* rad/s */
+#define BANDWIDTH 100.0           /* rad/s */
 #define FASTEST 0.6               /* m/s */
 #define COMMAND_TIMEOUT_S 0.12    /* without commands: fade the last rate out, hold, then lower the table */
 #define FADE_S 0.2
@@ -511,6 +511,10 @@ static enum event take_command(struct plant *plant, const struct peer *peer, con
     plant->counters.commands++;
     plant->counters.lost += (uint64_t)(sequence - plant->applied - 1);
     plant->applied = sequence;
+    /* Two clocks beat: of the periods since its sample each command brings its own set-point up to now. */
+    double passed_s = (double)(plant->step - step) * (double)plant->period_ns / SECOND;
+    for (int k = 0; k < LINKS; k++)
+        command.block.lengths[k] += passed_s * command.block.rates[k];
     drive_write(&plant->drive, &command);
     return COMMANDED;
 }
