@@ -723,7 +723,7 @@ def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
     options = ("--table", lab.table, "--config", lab.config, "--rigs", "rigs.yaml", "--json")
     run = lab.start("run", lab.profile(DRIVEN), *options, "--plant", start("free-run").address)
     try:
-        wait_for(lambda: (runtime / "mastd.rigs").exists() or run.poll() is not None, "a place for rigs", 60)
+        wait_for(lambda: (runtime / "mastd.rigs").exists() or run.poll() is not None, "a place for rigs", PATIENCE)
         first = rig(f"ipc://{runtime}/mastd.rigs")
         assert first.line().startswith("joined as pedals (free-run), session "), first.process.stderr
         with OperatorClient(f"ipc://{runtime}/mastd.operators", "watcher", role="observer") as watcher:
@@ -733,12 +733,12 @@ def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
                 vehicle, rigs = status["vehicle"] or {}, [known["name"] for known in status["rigs"]]
                 return "pedals" in rigs and (vehicle.get("speed") or 0.0) > least
 
-            wait_for(lambda: drives(0.3), "it drives", 60)
+            wait_for(lambda: drives(0.3), "it drives", PATIENCE)
             first.process.kill()
             wait_for(lambda: "RIG_LOST" in watcher.status()["active"], "it is missed")
             second = rig(f"ipc://{runtime}/mastd.rigs")
             assert second.line().startswith("joined as pedals")
-            wait_for(lambda: drives(1.0), "it drives on", 60)
+            wait_for(lambda: drives(1.0), "it drives on", PATIENCE)
             second.process.send_signal(signal.SIGUSR1)
         document, errors = run.communicate(timeout=PATIENCE)
     finally:
