@@ -723,7 +723,8 @@ def test_the_rig_drives_is_killed_comes_back_and_stops_the_table(
     options = ("--table", lab.table, "--config", lab.config, "--rigs", "rigs.yaml", "--json")
     run = lab.start("run", lab.profile(DRIVEN), *options, "--plant", start("free-run").address)
     try:
-        wait_for(lambda: (runtime / "mastd.rigs").exists() or run.poll() is not None, "a place for rigs", PATIENCE)
+        place = runtime / "mastd.rigs"
+        wait_for(lambda: place.exists() or run.poll() is not None, "a place for rigs", PATIENCE)
         first = rig(f"ipc://{runtime}/mastd.rigs")
         assert first.line().startswith("joined as pedals (free-run), session "), first.process.stderr
         with OperatorClient(f"ipc://{runtime}/mastd.operators", "watcher", role="observer") as watcher:
