@@ -113,7 +113,8 @@ class Linkage:
         rows = np.zeros((primitive.kind.rows, 6 * len(self.bodies)))
         for body, part in zip((i, j), primitive.jacobian(points, axes, centres), strict=True):
             if body in self._columns:
-                rows[:, self._columns[body]] = part
+                # Added to +0, so that no -0 is left: least squares (LAPACK's reflections) round by its sign.
+                rows[:, self._columns[body]] += part
         driven = float(drive[primitive.drive]) if primitive.drive >= 0 else 0.0
         return primitive.violation(points, axes, driven), rows
 

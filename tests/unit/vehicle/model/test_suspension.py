@@ -232,6 +232,13 @@ def test_the_equations_of_a_linkage_are_those_of_the_joints(sedan: Model) -> Non
     np.testing.assert_allclose(jacobian, oracle.joint_jacobian(state)[:, 6:-4], atol=1e-12)
 
 
+def test_the_rows_of_a_linkage_have_no_negative_zero(sedan: Model) -> None:
+    """Least squares round by a zero's sign: a negative one changes the last digits of steering tables."""
+    linkage = Linkage(sedan, range(1, len(sedan.bodies)), range(len(sedan.primitives)))
+    _, jacobian = linkage.joints(design_pose(sedan), np.array([0.0]))
+    assert not np.any(np.signbit(jacobian[jacobian == 0.0]))
+
+
 def test_joints_are_closed_where_the_wheels_should_be(sedan: Model) -> None:
     bodies = range(1, len(sedan.bodies))
     linkage = Linkage(sedan, bodies, range(len(sedan.primitives)))
