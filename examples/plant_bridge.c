@@ -138,10 +138,13 @@ static bool drive_open(struct drive *drive)
     return true;
 }
 
-/* Write a new command to the drive: mode, requested stage, set-points. They are finite; no more is known of them. */
-static void drive_write(struct drive *drive, const struct command *command)
+/* Write a new command to the drive: mode, requested stage, set-points. They are finite; no more is known of them.
+ * Two clocks beat: its set-points are brought up to now at their rates, passed_s after the sample that it answers. */
+static void drive_write(struct drive *drive, const struct command *command, double passed_s)
 {
     drive->newest = *command;
+    for (int k = 0; k < LINKS; k++)
+        drive->newest.block.lengths[k] += passed_s * command->block.rates[k];
     drive->silent_s = 0.0;
 }
 
@@ -511,11 +514,7 @@ static enum event take_command(struct plant *plant, const struct peer *peer, con
     plant->counters.commands++;
     plant->counters.lost += (uint64_t)(sequence - plant->applied - 1);
     plant->applied = sequence;
-    /* Two clocks beat: of the periods since its sample each command brings its own set-point up to now. */
-    double passed_s = (double)(plant->step - step) * (double)plant->period_ns / SECOND;
-    for (int k = 0; k < LINKS; k++)
-        command.block.lengths[k] += passed_s * command.block.rates[k];
-    drive_write(&plant->drive, &command);
+    drive_write(&plant->drive, &command, (double)(plant->step - step) * (double)plant->period_ns / SECOND);
     return COMMANDED;
 }
 

@@ -49,15 +49,11 @@ def recorded_play(
     Raises UsageError for a plan that does not pass its check, StoppedError before anything has moved, and
     what ``mastd.loop.service.single_run.run`` raises.
     """
-    from mastd.control.table.delay_margin import feedback_proof
     from mastd.loop.service.journal import slug
     from mastd.record.writer import RUN_FILE
 
     if not verdict.ok:
         raise UsageError(f"{plan.profile_path}: refused, the check failed:\n{verdict.text()}")
-    feedback = feedback_proof(plan.table, plan.daemon, plan.profile.payload)
-    if not feedback.ok:
-        raise UsageError(f"{plan.daemon_path}: refused with this payload: {feedback.text()}")
     if stop.requested:
         raise StoppedError("stopped before any motion")
     directory = Path(arguments.out) / f"{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"

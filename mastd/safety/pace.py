@@ -104,8 +104,8 @@ class CommandLoss:
 
     def __init__(self, settings: RoundTripSettings, maximum_ratio: float, period: float) -> None:
         """``maximum_ratio``: above it is told; above that of the settings the table is stopped."""
-        self._maximum_ratio = maximum_ratio
         self._stop_ratio = settings.lost_commands
+        self._told_ratio = min(maximum_ratio, self._stop_ratio)
         self._largest_gap = settings.indicate
         self._window = round(1.0 / period)
         self.reset()
@@ -131,14 +131,11 @@ class CommandLoss:
 
     def _judge(self, ratio: float, passed: int) -> None:
         stopped = any(report.action is None for report in self._found)
-        limit = self._maximum_ratio if stopped else self._stop_ratio
-        self._found = ()
-        if ratio <= self._maximum_ratio:
-            return
-        action = None if ratio > limit else Action.INDICATE
-        limit = self._stop_ratio if action is None else self._maximum_ratio
+        stop = ratio > (self._told_ratio if stopped else self._stop_ratio)
+        limit = self._stop_ratio if stop else self._told_ratio
         text = f"{ratio:.1%} of {passed} commands lost or over a period late, limit {limit:.0%}"
-        self._found = (Report(Code.COMMAND_MISSING, text, action),)
+        report = Report(Code.COMMAND_MISSING, text, None if stop else Action.INDICATE)
+        self._found = (report,) if ratio > self._told_ratio else ()
 
 
 class PlantClock:

@@ -18,6 +18,9 @@ FADE_PEAKS = ((5.7735, 60.0), (4.0, 36.0), (1.0, 9.0))
 """Largest second and third derivative on the unit interval of what fades out a position, a rate, an
 acceleration of one."""
 
+RATE_WAY = 0.2
+"""Longest way of a rate that fades out, as a ratio of rate times duration: 0.198 rounded up."""
+
 
 @kernel
 def _septic(u: float, out: FloatArray) -> None:
@@ -147,8 +150,14 @@ def fade_duration(offset: FloatArray, limits: FloatArray, distance: float) -> fl
     position = max(np.max(np.sqrt(xa * size[0] / limits[0])), np.max(np.cbrt(xj * size[0] / limits[1])))
     rate = max(np.max(va * size[1] / limits[0]), np.max(np.sqrt(vj * size[1] / limits[1])))
     acceleration = float(np.max(aj * size[2] / limits[1]))
-    # The way of a rate that fades out is at most 0.198 of rate times duration.
-    return max(1e-3, float(position), min(float(rate), _longest(size[1], 5.0 * distance)), acceleration)
+    return max(
+        1e-3, float(position), min(float(rate), _longest(size[1], 1.0 / RATE_WAY * distance)), acceleration
+    )
+
+
+def rate_way(rates: FloatArray, duration: float) -> FloatArray:
+    """Return how far ``rates`` (6,) lead at most while they fade out within ``duration``."""
+    return RATE_WAY * duration * rates
 
 
 def _longest(speed: FloatArray, way: float) -> float:

@@ -14,7 +14,8 @@ speeds on it never exceed the proved ones. A profile's path is scaled by the mas
 - an *offset* added to the path and faded out by quintics that start with the position, the rate and the
   acceleration found: whatever is followed next begins where the last command was, as fast as it was (and
   after the drive has bridged a stall by itself, where the table really is);
-- a *brake* that takes position and rate as found to rest (tracking fault: starts from the measured pose).
+- a *brake* that takes the measured position and rate to rest (tracking fault), while an offset fades out
+  what the last command was ahead of them.
 
 Poses are [x, y, z, roll, pitch, yaw] of C against neutral in m and rad, rates are Euler rates, times seconds.
 """
@@ -34,6 +35,7 @@ from mastd.control.reference.paths import (
     fade_duration,
     hardest_brake,
     move_duration,
+    rate_way,
 )
 from mastd.control.reference.preview import PREVIEW, PathLimits, describe_wall, preview_arrays
 from mastd.control.reference.stream import STREAM, stream_block
@@ -225,19 +227,24 @@ class Reference:
     def brake(self, pose: FloatArray, rates: FloatArray) -> None:
         """Come to rest from ``pose`` and ``rates`` as measured, within the limits.
 
-        Where that would leave the stroke it brakes harder, at most with the actuators' maximum acceleration.
-        What the last command was ahead of the measured pose fades out: a step would shake the table.
+        What the last command was ahead of the measured pose fades out: a step would shake the table. Where
+        table or command would leave the stroke it brakes harder, at most with the actuators' maximum
+        acceleration.
         """
+        brake = self.limits.brake
+        lead = np.array([self.motion[0] - pose, self.motion[1] - rates, self.motion[2]])
         self.state.start[:] = pose
         self.state.rates[:] = rates
-        duration = brake_duration(rates, self.limits.brake, self.limits.distance)
+        duration = brake_duration(rates, brake, self.limits.distance)
         if self.limits.path is not None:
-            ratio = self.limits.path.ratio_within(pose, 0.5 * duration * rates)
+            way = 0.5 * duration * rates
+            commanded = self.motion[0] + rate_way(lead[1], fade_duration(lead, brake, self.limits.distance))
+            ratio = min(self.limits.path.ratio_within(start, way) for start in (pose, commanded))
             hardest = hardest_brake(rates, self.limits.path.acceleration)
             duration = max(ratio * duration, min(hardest, duration))
         self.state.times[TIMES.duration] = duration
         self._begin(Source.BRAKE)
-        self._fade_from(self.motion[0] - pose, self.motion[1] - rates, self.motion[2])
+        self._fade_from(*lead)
 
     def slow(self, speed: float) -> None:
         """Take the speed of path time to ``speed`` (0 or 1) from what it is now, within ``stop_time``."""

@@ -25,6 +25,7 @@ from mastd.control.table.command import notch_row
 from mastd.dynamics.actuator import valve_delays
 from mastd.dynamics.oil_flow import oil_stiffness
 from mastd.dynamics.table_model import TableModel
+from mastd.errors import UsageError
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.daemon.control import AccelerationSettings
@@ -90,6 +91,13 @@ class FeedbackProof:
             f"{1e3 * self.engaged:g} ms"
         )
         return line if self.ok else f"{line}  <- lower control.acceleration.gain or round_trip.fade"
+
+
+def require_feedback(table: TableSettings, daemon: DaemonSettings, payload: Payload, source: object) -> None:
+    """Raise UsageError, naming the daemon's settings ``source``, where the feedback is faded out too late."""
+    proof = feedback_proof(table, daemon, payload)
+    if not proof.ok:
+        raise UsageError(f"{source}: refused with this payload: {proof.text()}")
 
 
 def feedback_proof(table: TableSettings, daemon: DaemonSettings, payload: Payload) -> FeedbackProof:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mastd import program
-from mastd.control.table.delay_margin import feedback_proof
+from mastd.control.table.delay_margin import require_feedback
 from mastd.errors import MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
@@ -107,14 +107,7 @@ def load_profile(
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     in_force = _in_force(daemon, "daemon", DaemonSettings)
     assert in_force is not None, "a daemon has settings"
-    if not (feedback := feedback_proof(table, in_force, settings.payload)).ok:
-        return {
-            "ok": False,
-            "text": f"{path}: {feedback.text()}",
-            "slot": slot,
-            "name": settings.name,
-            "scale": 0.0,
-        }
+    require_feedback(table, in_force, settings.payload, daemon["settings_files"]["daemon"])
     period = in_force.period_ns * 1e-9
     identified = _in_force(daemon, "identified", IdentifiedSettings)
     with placed(path, profile_text):

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from mastd.control.table.delay_margin import require_feedback
 from mastd.errors import RealtimeRightsError, UsageError
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process import host, provenance
@@ -63,8 +64,10 @@ def run(
 
     ``level_limit`` is the largest master gain that the check has proved; ``operators`` is where they may
     join, None for nobody. Raises ProtocolError when the plant refuses or is not there, RealtimeRightsError
-    when rights are missing that a real plant needs, UsageError when the record cannot be written.
+    when rights are missing that a real plant needs, UsageError when the record cannot be written or the
+    acceleration feedback is faded out too late for the payload.
     """
+    require_feedback(plan.table, plan.daemon, plan.profile.payload, plan.daemon_path)
     with ExitStack() as stack:
         cycle = plan.cycle(level_limit)
         compile_kernels(plan)

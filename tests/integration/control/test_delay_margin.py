@@ -63,17 +63,25 @@ def test_a_loop_swings_beyond_its_margin_and_not_below(lab: Lab, gain: float) ->
     assert 15.0 < margin.frequency_hz < 60.0
 
 
+FADED_TOO_LATE = "works up to 8 ms  <- lower control.acceleration.gain or round_trip.fade"
+
+
 @pytest.mark.alone
 def test_feedback_that_is_faded_too_late_does_not_pass_and_is_not_played(lab: Lab) -> None:
     text = replaced(lab.config.read_text(encoding="utf-8"), "^  fade: 4 ", "  fade: 9 ")
     lab.config.write_text(text, encoding="utf-8")
-    profile = lab.profile("name: p\nsegments:\n  - {kind: hold, duration: 1 s}\n")
+    sine = "{kind: sine, frequency: 2 Hz, duration: 3 s, axes: {heave: {amplitude: 1 mm}}}"
+    profile = lab.profile(f"name: p\nsegments:\n  - {sine}\n")
     files = ("--table", lab.table, "--config", lab.config)
     checked = lab.run("check", profile, *files)
     assert checked.returncode == 1
-    played = lab.run("run", profile, *files, "--sim", "--link", "direct", "--lockstep")
-    assert played.returncode == 2
-    for said in (checked.stdout, played.stderr):
-        assert "works up to 8 ms  <- lower control.acceleration.gain or round_trip.fade" in said
-    assert "refused with this payload" in played.stderr
+    assert FADED_TOO_LATE in checked.stdout
+    for command in (
+        ("run", profile, "--link", "direct", "--lockstep"),
+        ("iterate", profile, "--noise", "1 s"),
+    ):
+        played = lab.run(*command, *files, "--sim")
+        assert played.returncode == 2
+        assert f"{lab.config}: refused with this payload: " in played.stderr
+        assert FADED_TOO_LATE in played.stderr
     assert not list(lab.directory.glob("**/run.mcap"))

@@ -70,16 +70,18 @@ def plant(lab: Lab) -> Iterator[str]:
     process = lab.start("plant", "--table", lab.table, "--address", address, program="hil-sim")
 
     def answers() -> bool:
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None
         try:
             return bool(ask(address, "status", 1.0))
         except MastdError:
             return False
 
-    wait_for(answers, "a plant that answers", PATIENCE)
-    yield address
-    process.terminate()
-    process.communicate(timeout=PATIENCE)
+    try:
+        wait_for(answers, "a plant that answers", PATIENCE)
+        yield address
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_samples_that_are_15_ms_late_end_the_run_and_are_named(lab: Lab, plant: str) -> None:

@@ -45,14 +45,14 @@ def test_a_late_line_is_told_and_shakes_nothing(
     assert found.worst < 1.5 * found.asked_peak, "after the stop neither"
 
 
-@pytest.mark.parametrize("since", [3.0, 3.085, 3.15])
-def test_a_plant_that_falls_silent_is_stale_and_not_late(lab: Lab, since: float) -> None:
+@pytest.mark.parametrize("periods", [0, 85, 150])
+def test_a_plant_that_falls_silent_is_stale_and_not_late(lab: Lab, periods: int) -> None:
     """Whenever within the window of the round trip it happens."""
     rig = LineRig(plan_of(lab, "standing", "simulated"), Line())
     rig.step()
     rig.step(Verb.RAISE)
     rig.until(State.READY)
-    while rig.now % 1_000_000_000 * 1e-9 + 3.0 < since:
+    for _ in range(periods):
         rig.step()
     rig.line = Line(samples=lambda time: None)
     for _ in range(300):

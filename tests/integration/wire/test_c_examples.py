@@ -239,8 +239,9 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
         run.kill()
         run.communicate()
     lockstep = lab.run(*options, "--plant", step_by_step.address, "--lockstep")
-    for document, said in ((played, errors), (lockstep.stdout, lockstep.stderr)):
-        assert document, said
+    ended = ((run.returncode, played, errors), (lockstep.returncode, lockstep.stdout, lockstep.stderr))
+    for code, document, said in ended:
+        assert code == 0, said
         result = json.loads(document)
         assert (result["verdict"], result["state"]) == ("pass", "READY"), result["cause"]
         assert result["axes"]["heave"]["best_lag_nrmse"] < 0.01

@@ -56,7 +56,7 @@ def test_fk_inverts_ik(capsys: pytest.CaptureFixture[str]) -> None:
         assert np.allclose(found["pose"], expected, rtol=0, atol=1e-6)
 
 
-def test_fk_of_impossible_lengths_has_no_pose_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fk_of_impossible_lengths_has_no_pose_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert command("fk", *["5m"] * 7, "--json") == 2
     found = json.loads(capsys.readouterr().out)
     assert found["pose"] is None

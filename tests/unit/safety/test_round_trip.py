@@ -29,19 +29,23 @@ def judge(ages: list[int]) -> list[Report | None]:
     return [next(iter(line.account(age, True)), None) for age in ages]
 
 
+def assert_told(report: Report | None, code: Code, action: Action | None, detail: str) -> None:
+    """``action`` None: nothing is told; a report of its own action None has its row's: stop."""
+    if action is None:
+        assert report is None
+        return
+    assert report is not None
+    assert (report.code, report.action) == (code, None if action is Action.STOP else action)
+    assert detail in report.detail
+
+
 @pytest.mark.parametrize(
     ("age", "action"),
     [(1, None), (3, None), (4, Action.INDICATE), (12, Action.INDICATE), (13, Action.STOP)],
 )
 def test_a_lasting_round_trip_is_told_by_its_length(age: int, action: Action | None) -> None:
-    last = judge([1] * 1000 + [age] * 100)[-1]
-    if action is None:
-        assert last is None
-        return
-    assert last is not None
-    assert last.code is Code.LINE_DELAY
-    assert last.action is (None if action is Action.STOP else action), "without one it is the row's: stop"
-    assert f"at least {age} ms, limit {3 if action is Action.INDICATE else 12} ms" in last.detail
+    detail = f"at least {age} ms, limit {3 if action is Action.INDICATE else 12} ms"
+    assert_told(judge([1] * 1000 + [age] * 100)[-1], Code.LINE_DELAY, action, detail)
 
 
 def test_a_delay_is_told_within_its_window_and_until_it_is_gone() -> None:
@@ -66,9 +70,9 @@ def test_one_late_sample_is_neither_delay_nor_jitter_and_many_are_jitter() -> No
     assert "up to 30 ms, at best 1 ms" in last.detail
 
 
-def losses(applied: list[bool]) -> list[Report | None]:
+def losses(applied: list[bool], told: float = 0.05) -> list[Report | None]:
     """Return what is told of commands of which the drive applied only some."""
-    loss = CommandLoss(SETTINGS.round_trip, 0.05, PERIOD)
+    loss = CommandLoss(SETTINGS.round_trip, told, PERIOD)
     newest, found = 0, []
     for period, came in enumerate(applied):
         newest = period if came else newest
@@ -77,23 +81,21 @@ def losses(applied: list[bool]) -> list[Report | None]:
 
 
 @pytest.mark.parametrize(
-    ("every", "action"), [(0, None), (40, None), (18, Action.INDICATE), (8, Action.STOP)]
+    ("every", "told", "action", "detail"),
+    [
+        (0, 0.05, None, ""),
+        (40, 0.05, None, ""),
+        (18, 0.05, Action.INDICATE, "5.6% of 1000 commands lost or over a period late, limit 5%"),
+        (8, 0.05, Action.STOP, "12.5% of 1000 commands lost or over a period late, limit 6%"),
+        (8, 0.2, Action.STOP, "12.5% of 1000 commands lost or over a period late, limit 6%"),
+        (18, 0.2, None, ""),
+    ],
 )
-def test_lost_commands_are_told_by_their_share_and_many_stop(every: int, action: Action | None) -> None:
-    last = losses([not every or k % every > 1 for k in range(2400)])[-1]
-    if action is None:
-        assert last is None
-        return
-    assert last is not None
-    assert last.code is Code.COMMAND_MISSING
-    assert last.action is (None if action is Action.STOP else action), "without one it is the row's: stop"
-    assert (
-        last.detail
-        == {
-            18: "5.6% of 1000 commands lost or over a period late, limit 5%",
-            8: "12.5% of 1000 commands lost or over a period late, limit 6%",
-        }[every]
-    )
+def test_lost_commands_are_told_by_their_ratio_and_many_stop(
+    every: int, told: float, action: Action | None, detail: str
+) -> None:
+    last = losses([not every or k % every > 1 for k in range(2400)], told)[-1]
+    assert_told(last, Code.COMMAND_MISSING, action, detail)
 
 
 def test_a_standstill_is_no_loss_of_commands_and_lost_samples_are_none_either() -> None:

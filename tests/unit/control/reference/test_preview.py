@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
@@ -178,3 +180,27 @@ def test_a_path_that_begins_before_a_wall_does_not_begin() -> None:
     assert (played.numbers()[:, :2] == 0.0).all()
     assert "too long" in played.reference.blocked
     assert np.abs(played.motion).max() <= 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-0.048, 0.048), min_size=3, max_size=3),
+    st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=3),
+    st.lists(st.floats(-0.004, 0.004), min_size=3, max_size=3),
+)
+@example([0.0, 0.0, 0.0415], [0.0, 0.0, 0.15], [0.0, 0.0, 0.002])
+def test_a_brake_keeps_table_and_command_within_the_limits_where_the_actuators_can(
+    measured: list[float], rates: list[float], lead: list[float]
+) -> None:
+    limits = walls(0.045)
+    assert limits.path is not None
+    pose, rate, ahead = (np.array([*values, 0.0, 0.0, 0.0]) for values in (measured, rates, lead))
+    shortest = 1.875 * float(np.abs(rate).max()) / limits.path.acceleration
+    assume(limits.path.contain(pose + 0.5 * shortest * rate))
+    assume(limits.path.contain(pose + ahead) and limits.path.contain(pose + ahead + 0.5 * shortest * rate))
+    reference = Reference(np.array([pose + ahead, rate, np.zeros(6), np.zeros(6)]), limits)
+    reference.brake(pose, rate)
+    while not reference.standing:
+        reference.advance(DT)
+        assert limits.path.contain(reference.path[0])
+        assert limits.path.contain(reference.motion[0])

@@ -95,6 +95,20 @@ def test_a_brake_takes_the_measured_rate_to_rest_within_the_limits() -> None:
     consistent(rows, 0.02)
 
 
+def test_what_the_command_was_ahead_when_a_brake_begins_fades_out_without_a_step() -> None:
+    pose, rates = np.array([0.0, 0, 0.01, 0, 0, 0]), np.array([0.0, 0, 0.11, 0, 0, 0])
+    ahead = np.array([0.0, 0, 0.004, 0, 0, 0])
+    reference = Reference(np.array([pose + ahead, rates, np.zeros(6), np.zeros(6)]), LIMITS)
+    reference.brake(pose, rates)
+    rows = run(reference, 800)
+    assert rows[0, 0] == pytest.approx(pose + ahead, abs=2e-4)
+    assert np.abs(rows[:, 2]).max() <= 2 * 0.5 * 1.001, "that of the brake and that of the fade"
+    consistent(rows, 0.02, 2)
+    assert reference.standing
+    gentle = 1.875 * 0.11 / 0.5
+    assert rows[-1, 0] == pytest.approx(pose + 0.5 * gentle * rates, abs=1e-9), "nothing of it is left"
+
+
 def test_a_rejoin_starts_where_the_table_is_and_ends_on_the_path() -> None:
     reference = Reference(np.zeros((4, 6)), LIMITS)
     sine_path(reference, 300, {})
