@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from hil_sim.faults import describe
@@ -27,7 +28,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--table", metavar="FILE", default="table", help="table settings (the starter table)")
+    add("--table", metavar="FILE", default="table", help="table settings (default: the starter table)")
     add(
         "--truth", metavar="FILE", type=Path, help="the plant's true parameters (default: the table settings)"
     )
@@ -60,23 +61,27 @@ def run(arguments: argparse.Namespace) -> int:
     from hil_sim.plant.process import EndOfLife, PlantServer, quieten_collector, raise_priority
     from hil_sim.plant.provider import provider
     from hil_sim.plant.requests import PlantRequests
+    from mastd.loop.process.compile_progress import report_compiling
     from mastd.settings.core.starter import find
     from mastd.wire.plant.hello import LinkTerms
 
     address = check_address(arguments.address, arguments.allow_remote)
     # From here on a signal ends the process cleanly, also while the kernels are being compiled.
     end_of_life = EndOfLife(arguments.parent_pid)
-    plant = provider.open(
-        PlantRequest(
-            find("table", arguments.table),
-            arguments.truth,
-            arguments.payload,
-            arguments.mode,
-            arguments.period,
-            arguments.seed,
-            tuple(arguments.fault),
+    # A daemon that has started the plant tells of its own kernels, and takes these words for an error's.
+    telling = report_compiling() if arguments.parent_pid is None else nullcontext()
+    with telling:
+        plant = provider.open(
+            PlantRequest(
+                find("table", arguments.table),
+                arguments.truth,
+                arguments.payload,
+                arguments.mode,
+                arguments.period,
+                arguments.seed,
+                tuple(arguments.fault),
+            )
         )
-    )
     terms = LinkTerms(plant.sample_layout, plant.command_layout, arguments.mode, arguments.period)
     log = MotionLog(arguments.motion_log, plant) if arguments.motion_log else None
     server = PlantServer(plant, terms, address, PlantRequests(plant), log, arguments.allow_remote)

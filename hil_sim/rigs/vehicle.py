@@ -65,7 +65,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="of the vehicle's origin (its wheels about the middle)",
     )
     parser.add_argument("--free", action="store_true", help="without its tie-downs and chocks")
-    parser.add_argument("--table", metavar="FILE", default="table", help="table settings (the starter table)")
+    parser.add_argument(
+        "--table", metavar="FILE", default="table", help="table settings (default: the starter table)"
+    )
     add_options(parser, "external_vehicle")
     parser.set_defaults(run=run)
 

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.commands.cue_preview import cue_document, cue_text
     from mastd.control.table.delay_margin import feedback_proof
     from mastd.loop.measurement.frame import channel_units
+    from mastd.loop.process.compile_progress import report_compiling
     from mastd.motion.preflight.preflight import check
     from mastd.record.space import space
     from mastd.settings.core.loader import load, load_text
@@ -60,10 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
     profile = load_text(text, str(path), ProfileSettings, channels=channel_units(table))
     rigs = load(find("rigs", arguments.rigs), RigsSettings) if arguments.rigs else None
     missing = rigs_problems(profile, rigs) if rigs is not None else []
-    cue = cue_document(profile, path, text)
-    with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
-        result = check(profile, table, progress)
-    feedback = feedback_proof(table, daemon, profile.payload)
+    with report_compiling():
+        cue = cue_document(profile, path, text)
+        with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
+            result = check(profile, table, progress)
+        feedback = feedback_proof(table, daemon, profile.payload)
     ok = result.ok and feedback.ok and not missing and not (cue is not None and cue["failed"])
     room = space(Path(arguments.out), _channels(table, rigs, daemon))
     if arguments.json:

@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(error, shutil.Error):  # a list of what each file met, as text
             reason = re.sub(r"\[Errno \d+\] ([^:]*).*", r"\1", error.args[0][0][2])
         raise UsageError(f"{target}: cannot be written, nothing is left of it: {reason}") from error
-    print(f"{target}: table.yaml, daemon/, profiles/ and vehicles/ created; try")
+    made = (f"{path.name}/" if path.is_dir() else path.name for path in sorted(target.iterdir()))
+    print(f"{target}: created {', '.join(made)}; try")
     print(f"  mastd check {target}/profiles/first_motion.yaml --table {target}/table.yaml")
     return 0

@@ -33,7 +33,9 @@ def add_plant_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", default="runs", metavar="DIR", help="directory for the records (default: runs)"
     )
-    parser.add_argument("--table", default="table", metavar="FILE", help="table settings")
+    parser.add_argument(
+        "--table", default="table", metavar="FILE", help="table settings (default: the starter table)"
+    )
     parser.add_argument("--config", metavar="FILE", help="daemon settings (default: simulated, or real)")
     parser.add_argument(
         "--operators", metavar="ADDRESS", help="address for `mastd ctl` (default: one for this machine)"

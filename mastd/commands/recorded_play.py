@@ -31,14 +31,18 @@ def add_play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
 
 
-def prepare(arguments: argparse.Namespace) -> bool:
-    """Tell that it begins, and return whether somebody watches; raise UsageError for options that clash."""
+@contextmanager
+def preparing(arguments: argparse.Namespace) -> Iterator[bool]:
+    """Yield whether somebody watches, and tell when kernels are compiled.
+
+    Raises UsageError for options that clash.
+    """
+    from mastd.loop.process.compile_progress import report_compiling
+
     if arguments.plant and arguments.link == "direct":
         raise UsageError("--link direct applies only to mastd's own simulated plant: remove --plant")
-    live = not arguments.json and sys.stderr.isatty()
-    if live:
-        print("preparing; the first run compiles the kernels, which takes a minute", file=sys.stderr)
-    return live
+    with report_compiling():
+        yield not arguments.json and sys.stderr.isatty()
 
 
 def recorded_play(

@@ -165,6 +165,8 @@ def _more(figures: Mapping[str, float | None]) -> str:
 
 def summary(result: Mapping[str, object]) -> str:
     """Return the result as a few lines for a terminal."""
+    from mastd.record.result import missed_cycles_note
+
     cause = f" ({result['cause']})" if result["cause"] else ""
     lines = [
         f"{result['run']}: {str(result['verdict']).upper()}, ended in {result['state']}{cause},"
@@ -189,6 +191,8 @@ def summary(result: Mapping[str, object]) -> str:
             bound = f"within {limit[0]:g} … {limit[1]:g}" if isinstance(limit, list) else f"at most {limit:g}"
             value = "no value" if criterion["value"] is None else f"{criterion['value']:.4g}"
             lines.append(f"  not met: {criterion['name']} is {value}, {bound} would pass")
+    if note := missed_cycles_note(result):
+        lines.append(f"  {note}")
     lines += [f"  indicated: {cause}" for cause in indicated]
     if result["damage"]:
         lines.append(f"  record damaged: {result['damage']}")

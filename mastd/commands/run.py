@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, rigs_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, judged, prepare, recorded_play
+from mastd.commands.recorded_play import add_play_options, judged, preparing, recorded_play
 from mastd.commands.report import exit_code, summary, write_run_page
 from mastd.errors import FormatError
 from mastd.program import tell_result
@@ -46,17 +46,17 @@ def _run(arguments: argparse.Namespace, stop: StopRequest) -> int:
     from mastd.report.pages.run import default_page, run_page
     from mastd.settings.core.starter import find
 
-    live = prepare(arguments)
-    plan = Plan.load(
-        find("table", arguments.table),
-        find("profile", arguments.profile),
-        daemon_settings(arguments),
-        Path(arguments.identified) if arguments.identified else None,
-        rigs_settings(arguments),
-    )
-    with riding(shown=live) as progress:
-        verdict = plan.check(progress)
-    record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
+    with preparing(arguments) as live:
+        plan = Plan.load(
+            find("table", arguments.table),
+            find("profile", arguments.profile),
+            daemon_settings(arguments),
+            Path(arguments.identified) if arguments.identified else None,
+            rigs_settings(arguments),
+        )
+        with riding(shown=live) as progress:
+            verdict = plan.check(progress)
+        record_path, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     result, record = judged(record_path, outcome)
     result["page"] = None
     if record is not None:

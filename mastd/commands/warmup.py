@@ -21,14 +21,16 @@ def run(arguments: argparse.Namespace) -> int:
     import time
 
     from mastd.kernel import cache_directory
+    from mastd.loop.process.compile_progress import report_compiling
     from mastd.loop.process.installation import Installation
     from mastd.loop.process.warmup import compile_any_vehicle, compile_kernels
     from mastd.settings.core.starter import find
 
     begun = time.monotonic()
     installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
-    compile_kernels(installation)
-    compile_any_vehicle(installation)
+    with report_compiling():
+        compile_kernels(installation)
+        compile_any_vehicle(installation)
     if sys.stderr.isatty():
         print(
             f"kernels ready in {time.monotonic() - begun:.1f} s ({cache_directory() or 'not kept'})",

@@ -73,11 +73,14 @@ def make_result(run: Run) -> dict[str, object]:
     figures, driven = axis_figures(motion, 1.0 / run.period, band)
     point, accelerations = acceleration_results(run, window, motion, band)
     cycles = missed = 0
+    longest_miss: float | None = None
     internal: float | None = None
     internal_peak: float | None = None
     if window is not None:
         cycles = _difference(run.columns["cycle"], window) + 1
         missed = _difference(run.columns["missed"], window)
+        misses = np.diff(run.columns["missed"][window.first : window.last + 1])
+        longest_miss = float(np.nanmax(misses, initial=0.0)) * run.period
         forces = run.columns["internal_force"][window.first : window.last + 1]
         forces = forces[np.isfinite(forces)]
         internal = rms(forces) if len(forces) else None
@@ -108,10 +111,29 @@ def make_result(run: Run) -> dict[str, object]:
         "lost_frames": run.lost,
         "damage": run.damage_ever,
         "degraded_rt": _degraded(run),
+        "longest_miss_s": longest_miss,
         "round_trip_s": _longest_round_trip(run, window),
         "indicated": _indicated(run),
         **ride_figures(run, _span(run, window)),
     }
+
+
+def missed_cycles_note(result: Mapping[str, object]) -> str:
+    """Return what missed cycles may have to do with a criterion that is not met, empty without either."""
+    cycles, missed, longest, criteria = (
+        result[name] for name in ("cycles", "missed", "longest_miss_s", "criteria")
+    )
+    assert isinstance(cycles, int)
+    assert isinstance(missed, int)
+    assert isinstance(criteria, list)
+    if not missed or all(criterion["pass"] for criterion in criteria):
+        return ""
+    at_once = f", up to {1e3 * longest:.3g} ms in a row" if isinstance(longest, float) else ""
+    return (
+        f"{missed:,} of {cycles + missed:,} cycles were missed{at_once}, which can be the reason: close "
+        "other programs and repeat the run, or rehearse with --lockstep; `mastd latency` shows what this "
+        "machine lacks for a real table"
+    )
 
 
 def _longest_round_trip(run: Run, window: Window | None) -> float | None:
@@ -333,6 +355,7 @@ def without_record(path: Path, ending: Ending, why: str) -> dict[str, object]:
         "lost_frames": ending.cycles,
         "damage": why,
         "degraded_rt": None,
+        "longest_miss_s": None,
         "round_trip_s": None,
         "indicated": [],
     }

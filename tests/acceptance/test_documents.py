@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,11 +118,28 @@ def test_make_targets_that_the_documents_name_exist() -> None:
         assert {first or second for first, second in named} <= targets, path
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    counts: Counter[str] = Counter()
+    found = set()
+    for heading in re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        found.add(f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor)
+        counts[anchor] += 1
+    return found
+
+
 def test_links_between_the_documents_lead_somewhere() -> None:
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (path.parent / target).exists(), f"{path.name}: {target}"
+        for target in re.findall(r"\]\(([^)\s]+)", path.read_text(encoding="utf-8")):
+            if "://" in target:
+                continue
+            file, _, anchor = target.partition("#")
+            page = path.parent / file if file else path
+            assert page.exists(), f"{path.name}: {target}"
+            assert not anchor or anchor in anchors(page), f"{path.name}: {target}"
 
 
 def test_the_site_builds_and_its_links_anchors_and_modules_are_there(tmp_path: Path) -> None:

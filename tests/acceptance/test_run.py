@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mastd.loop.process.compile_progress import FIRST_TIME
 from mastd.loop.process.host import Connection
 from mastd.loop.process.installation import Plan
 from mastd.loop.service.single_run import run
@@ -160,7 +161,7 @@ def test_a_signal_before_anything_moves_ends_the_run_with_one_line(lab: Lab, num
         check=False,
     )
     assert done.returncode == 5, done.stderr
-    assert done.stderr == "stopped before any motion\n"
+    assert done.stderr.removeprefix(f"mastd: {FIRST_TIME}\n") == "stopped before any motion\n"
     assert not (lab.directory / "runs").exists()
 
 

@@ -152,3 +152,6 @@ def test_a_full_disk_leaves_no_halves_of_starter_files(
     assert list(tmp_path.rglob("*")) == ([target] if existed else [])
     assert cli.main(["init", str(target)]) == 0
     assert (target / "table.yaml").stat().st_size > 3000
+    made = [f"{path.name}/" if path.is_dir() else path.name for path in sorted(target.iterdir())]
+    assert {"plants/", "rigs.yaml", "schemas/"} <= set(made)
+    assert capsys.readouterr().out.startswith(f"{target}: created {', '.join(made)}; try\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
-from mastd.commands.recorded_play import add_play_options, prepare, recorded_play
+from mastd.commands.recorded_play import add_play_options, preparing, recorded_play
 from mastd.errors import FormatError, StoppedError, UsageError
 from mastd.program import tell_result
 
@@ -109,11 +109,11 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Run
     from mastd.loop.process.installation import Plan
     from mastd.settings.core.starter import find
 
-    live = prepare(arguments)
-    plan = Plan.load(
-        find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
-    )
-    return recorded_play(arguments, plan, plan.check(), stop, live=live)
+    with preparing(arguments) as live:
+        plan = Plan.load(
+            find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
+        )
+        return recorded_play(arguments, plan, plan.check(), stop, live=live)
 
 
 def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.progress import riding
-from mastd.commands.recorded_play import add_play_options, judged, prepare, recorded_play
+from mastd.commands.recorded_play import add_play_options, judged, preparing, recorded_play
 from mastd.commands.report import exit_code, summary
 from mastd.errors import FormatError, UsageError
 from mastd.program import tell_result
@@ -98,9 +98,9 @@ def _head(result: dict[str, Any]) -> dict[str, Any]:
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
     """Play, record, and return the document of the run."""
-    live = prepare(arguments)
-    plan, verdict = _checked(arguments, live)
-    record, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
+    with preparing(arguments) as live:
+        plan, verdict = _checked(arguments, live)
+        record, outcome = recorded_play(arguments, plan, verdict, stop, live=live)
     return judged(record, outcome)[0]
 
 

@@ -82,7 +82,9 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Iterate; return 0, 3 where a fault stopped a run, 5 where somebody did."""
-    with stop_on_signals() as stop:
+    from mastd.loop.process.compile_progress import report_compiling
+
+    with stop_on_signals() as stop, report_compiling():
         return _run(arguments, stop)
 
 

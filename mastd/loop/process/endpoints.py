@@ -162,7 +162,10 @@ def operators_endpoint(kind: Kind, address: str | None) -> Iterator[Operators]:
         if kind is not Kind.SIMULATED_RUN or other != Kind.SIMULATED_RUN.value:
             raise UsageError(_taken(kind, other or "daemon", pid))
         own = f"ipc://{directory}/mastd.operators"
-        note = f"a run with process id {pid} exists already: reach this one with `mastd ctl --address {own}`"
+        note = (
+            f"another run (process id {pid}) is there already: `mastd ctl VERB` reaches that one, "
+            f"`mastd ctl VERB --address {own}` reaches this one"
+        )
         yield Operators(kind, own, directory, note)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

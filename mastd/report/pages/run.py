@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.record.result import missed_cycles_note
 from mastd.report.drawing.blocks import (
     Banner,
     Beside,
@@ -139,6 +140,8 @@ def _judgement(result: Result) -> list[Block]:
     ]
     if result["verdict"] == "stopped":
         judged.append(Paragraph("The profile did not run to its end, so the run cannot pass its criteria."))
+    if note := missed_cycles_note(result):
+        judged.append(Paragraph(f"{note}.", warning=True))
     accelerations = acceleration_table(result)
     more: list[Block] = [] if accelerations is None else [accelerations, Paragraph(ACCELERATION_EXPLANATION)]
     return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION), *more]

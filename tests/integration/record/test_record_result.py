@@ -17,6 +17,7 @@ import pytest
 
 from mastd.commands import recover as recover_command
 from mastd.commands import report as report_command
+from mastd.commands.report import summary
 from mastd.errors import FormatError, UsageError
 from mastd.record.channels import AXES, Channel, ChannelSet
 from mastd.record.fault_report import fault_summary
@@ -24,6 +25,8 @@ from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
 from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
+from mastd.report.drawing.html_page import html
+from mastd.report.pages.run import run_page
 from tests.support.synthetic_run import (
     COMMAND_FIELDS,
     FAULT,
@@ -179,6 +182,24 @@ def test_the_profiles_criteria_decide(criteria: dict[str, object], verdict: str,
     assert all(criterion["pass"] for criterion in result["criteria"]) == (verdict == "pass")
 
 
+@pytest.mark.parametrize(("missed", "criteria", "told"), [(7, 0.1, False), (7, 1e-6, True), (0, 1e-6, False)])
+def test_missed_cycles_are_named_beside_a_criterion_that_is_not_met(
+    missed: int, criteria: float, told: bool, tmp_path: Path
+) -> None:
+    run = synthetic()
+    run.column("missed")[2000:] = missed
+    bounds: dict[str, object] = {"axes": {"heave": {"best_lag_nrmse": criteria}}}
+    read = open_run(record(run, tmp_path, criteria=bounds))
+    result = make_result(read)
+    assert result["verdict"] == ("pass" if criteria == 0.1 else "fail")
+    text = summary({**result, "page": None})
+    page = html(run_page(read, result))
+    for shown in (text, page):
+        assert ("7 of 4,007 cycles were missed, up to 14 ms in a row" in shown) is told
+        assert ("--lockstep" in shown) is told
+        assert ("mastd latency" in shown) is told
+
+
 def test_missed_lost_stale_and_invalid_steps_are_bridged(tmp_path: Path) -> None:
     run = synthetic()
     pose = [run.channels.column(f"pose.{axis}") for axis in AXES]
@@ -193,6 +214,9 @@ def test_missed_lost_stale_and_invalid_steps_are_bridged(tmp_path: Path) -> None
     thinned.column("cycle")[:] = np.arange(len(thinned.frames))
     result = make_result(open_run(record(thinned, tmp_path, criteria={"missed_share": 0.002})))
     assert (result["cycles"], result["missed"], result["verdict"]) == (3989, 11, "fail")
+    assert "  11 of 4,000 cycles were missed, up to 20 ms in a row, which can be the reason: " in summary(
+        {**result, "page": None}
+    )
     axes = axes_of(result)
     for axis in ("heave", "roll", "pitch"):
         assert axes[axis]["lag_s"] == pytest.approx(LAG, abs=3e-4)

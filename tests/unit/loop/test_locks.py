@@ -56,8 +56,10 @@ def test_only_simulated_runs_stand_side_by_side(there: Kind, comes: Kind) -> Non
         if there is comes is Kind.SIMULATED_RUN:
             with operators_endpoint(comes, None) as second:
                 assert second.address != first.address
-                assert second.address in second.note
-                assert str(os.getpid()) in second.note
+                assert second.note == (
+                    f"another run (process id {os.getpid()}) is there already: `mastd ctl VERB` reaches "
+                    f"that one, `mastd ctl VERB --address {second.address}` reaches this one"
+                )
             return
         with (
             pytest.raises(UsageError, match=f"process id {os.getpid()}") as refused,
