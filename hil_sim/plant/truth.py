@@ -50,7 +50,7 @@ class ActuatorTruth(Settings):
     """True values of one actuator; what is left out is nominal, with the seeded deviation."""
 
     link: str
-    """Name of the link in the table's settings."""
+    """Name of the actuator in the table's settings."""
     area_1: Area | None = Field(default=None, gt=0)
     area_2: Area | None = Field(default=None, gt=0)
     dead_length: Length | None = Field(default=None, gt=0)

@@ -107,6 +107,12 @@ def test_the_commands_of_a_page_run_in_their_order(
     assert shown > 0
 
 
+def test_the_manual_names_all_that_init_makes() -> None:
+    (text,) = re.findall(r"^`mastd init` copies.*?\n\n", passage("docs/operating.md", ""), flags=re.M | re.S)
+    for path in (ROOT / "config").iterdir():
+        assert f"`{path.name}{'/' if path.is_dir() else ''}`" in text, path.name
+
+
 def test_make_targets_that_the_documents_name_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     rules = re.findall(r"^([a-z][a-z -]*):", makefile, flags=re.MULTILINE)

@@ -142,7 +142,7 @@ def _actuator_panels(
             wide=True,
             empty=empty,
         ),
-        Panel("stroke used by each actuator", "leg", bars=tuple(bars), bounds=bounds, empty=empty),
+        Panel("stroke used by each actuator", "actuator", bars=tuple(bars), bounds=bounds, empty=empty),
     )
 
 

@@ -30,9 +30,9 @@ class FeedForwardSettings(Settings):
 
     dynamics: Literal["payload", "table", "links", "none"]
     """What the force references are made of: the whole mass matrix with the payload; the bare table's; an
-    equal share of the mass for each link by itself; nothing but the static weight."""
+    equal share of the mass for each actuator by itself; nothing but the static weight."""
     friction: bool
-    """Run the friction model on the reference and add its force to that of each link."""
+    """Run the friction model on the reference and add its force to that of each actuator."""
     valve_inverse: bool
     """Compensate lag, delay and overlap of the valves; else the drive's own lead has to do."""
     preview: bool
@@ -61,11 +61,11 @@ class BalanceSettings(Settings):
     """Keeps actuators from working against each other: a slow, bounded trim of the lengths."""
 
     gain: Annotated[Rate, Field(ge=0, le=50)]
-    """Rate at which an internal force is taken off the links by their oil's stiffness; 0 is off."""
+    """Rate at which an internal force is taken off the actuators by their oil's stiffness; 0 is off."""
     limit: Annotated[Length, Field(gt=0, le=0.005)]
-    """Largest trim of a link; reached, it is a fault."""
+    """Largest trim of an actuator; reached, it is a fault."""
     preload: Force = 0.0
-    """Internal force along the null vector that is kept, against backlash; above 0 the first link pushes."""
+    """Internal force along the null vector, kept against backlash; above 0 the first actuator pushes."""
 
 
 class PayloadCheckSettings(Settings):

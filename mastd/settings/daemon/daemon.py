@@ -75,7 +75,7 @@ class GuardSettings(Settings):
     frozen_delay: Annotated[Time, Field(gt=0)]
     """A pressure or spool that reads the same, bit for bit, for this long is frozen: sensors have noise."""
     limit_delay: Annotated[Time, Field(ge=0)]
-    """A leg or the legs together beyond a limit of the table; a stuck length."""
+    """An actuator or the actuators together beyond a limit of the table; a stuck length."""
     drift_delay: Annotated[Time, Field(ge=0)]
     """Lengths apart by more than the limit of a drift."""
     following_delay: Annotated[Time, Field(ge=0)]
@@ -105,7 +105,7 @@ class OverrunSettings(Settings):
 
 
 class BrakeSettings(Settings):
-    """Deceleration from a measured speed: after a leg did not follow, and when rejoining after a stall."""
+    """Deceleration from a measured speed: after an actuator did not follow, and to rejoin after a stall."""
 
     acceleration: Annotated[Acceleration, Field(gt=0)]
     """Translation of C."""

@@ -133,7 +133,7 @@ class CorrectionSettings(Settings):
     harmonics: Annotated[int, Field(ge=1, le=10)] = 5
     """Highest multiple of the frequency that is corrected, up to 80 Hz; 1: amplitude and phase alone."""
     bound: Annotated[Ratio, Field(gt=0.0, le=0.5)] = 0.2
-    """Most that it may move a link by, of what the sine asks of the link that moves most."""
+    """Most that it may move an actuator by, of what the sine asks of the actuator that moves most."""
     time: Annotated[Time, Field(ge=0.2, le=60.0)] = 2.0
     """Time constant with which it is learned; no faster than in about four periods."""
 

@@ -1,6 +1,6 @@
 """Settings of the hydraulics: actuator, three-stage valve, supply, and the drive that closes inner loops.
 
-Chamber 1 extends the link. All values are nominal ones, which the daemon may know; the simulated plant's
+Chamber 1 extends the actuator. All values are nominal ones, which the daemon may know; the simulated plant's
 truth is a settings object of its own.
 """
 
@@ -71,7 +71,7 @@ class ActuatorSettings(Settings):
 
     maximum_force: Force = Field(gt=0)
     piston_areas: tuple[PositiveArea, PositiveArea]
-    """Chamber 1, which extends the link, and chamber 2."""
+    """Chamber 1, which extends the actuator, and chamber 2."""
     dead_length: Length = Field(gt=0)
     """Oil column left in a chamber when the piston stands on that chamber's end stop."""
     bulk_modulus: Pressure = Field(gt=0)

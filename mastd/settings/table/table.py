@@ -1,6 +1,6 @@
 """Settings of the table: geometry, body, hydraulics, sensors and limits (``config/table.yaml``).
 
-Frames: B is the ground, P the table with its origin at C. Link order and joints are those of Jin 2012.
+Frames: B is the ground, P the table with its origin at C. Actuator order and joints are those of Jin 2012.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mastd.settings.table.hydraulics import ActuatorSettings, DriveSettings, Sup
 
 MIN_LINKS: Final = 6
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
-"""Metres between a link's neutral length and the distance of its joints at neutral: rounding of a drawing."""
+"""Metres between an actuator's neutral length and its joints' distance at neutral: rounding of a drawing."""
 
 Named = tuple[tuple[str | int, ...], str]
 """Place and name of something that must differ from its like."""
@@ -81,7 +81,7 @@ class CalibrationSettings(Settings):
 
 
 class LengthTransducerSettings(CalibrationSettings):
-    """Length transducer of a link."""
+    """Length transducer of an actuator."""
 
     offset: Length
 
@@ -93,7 +93,7 @@ class PressureTransducerSettings(CalibrationSettings):
 
 
 class LinkSettings(Settings):
-    """One link: joints, length and transducers."""
+    """One actuator: joints, length and transducers."""
 
     name: Name
     table_joint: Point
@@ -105,7 +105,7 @@ class LinkSettings(Settings):
     """Travel to either side of the neutral length."""
     transducer: LengthTransducerSettings
     pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings]
-    """Chamber 1, which extends the link, and chamber 2."""
+    """Chamber 1, which extends the actuator, and chamber 2."""
 
     @field_validator("stroke")
     @classmethod
@@ -135,7 +135,7 @@ class LengthSensorSettings(Settings):
     """Root mean square."""
     delay: Time = Field(ge=0)
     overrange: Length = Field(gt=0)
-    """How far past either end of its stroke a link can be read; beyond, the reading is wrong."""
+    """How far past either end of its stroke an actuator can be read; beyond, the reading is wrong."""
 
 
 class PressureSensorSettings(Settings):
@@ -201,7 +201,7 @@ class FollowingErrorSettings(Settings):
     minimum: Length = Field(gt=0)
     """At standstill."""
     at_maximum_velocity: Length = Field(gt=0)
-    """At the limit of the link velocity."""
+    """At the limit of the actuator velocity."""
 
     @field_validator("at_maximum_velocity")
     @classmethod
@@ -216,11 +216,11 @@ class LimitSettings(Settings):
     """What no motion may exceed."""
 
     velocity: Velocity = Field(gt=0)
-    """Of a link."""
+    """Of an actuator."""
     acceleration: Acceleration = Field(gt=0)
-    """Of a link."""
+    """Of an actuator."""
     jerk: Jerk = Field(gt=0)
-    """Of a link, as commanded."""
+    """Of an actuator, as commanded."""
     force_share: Ratio = Field(gt=0, le=1)
     """Of the actuators' maximum force."""
     stroke_margin: Length = Field(ge=0)
@@ -230,7 +230,7 @@ class LimitSettings(Settings):
     redundancy_drift: Length = Field(gt=0)
     """The same disagreement when it stands for long."""
     internal_force: Force = Field(gt=0)
-    """Largest part of the link forces along that vector: what the links do against each other."""
+    """Largest part of the actuator forces along that vector: what the actuators do against each other."""
     conditioning: float = Field(ge=1)
     """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
     pose: PoseLimitSettings
@@ -238,13 +238,13 @@ class LimitSettings(Settings):
 
 
 class TableSettings(Settings):
-    """A shaking table of six degrees of freedom on six or more links."""
+    """A shaking table of six degrees of freedom on six or more actuators."""
 
     name: Name
     gravity: Acceleration = Field(ge=0, le=20)
     """Of the place; 0 only for study."""
     neutral_position: Point
-    """C in B when every link has its neutral length."""
+    """C in B when every actuator has its neutral length."""
     control_point: Point
     """T in P."""
     body: BodySettings
@@ -324,7 +324,7 @@ class TableSettings(Settings):
 def no_load_speed(
     actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
 ) -> float:
-    """Return the speed in m/s of an unloaded link at full opening, infinite if a part is not known.
+    """Return the speed in m/s of an unloaded actuator at full opening, infinite if a part is not known.
 
     Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
     (table-control study, section 5.1).
