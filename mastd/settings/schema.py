@@ -11,9 +11,10 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
-from mastd.settings.core.base import Settings
+from mastd.settings.core.base import Settings, field_docstrings
 from mastd.settings.core.quantity import SI_UNIT
 from mastd.settings.core.starter import starter_directory
 from mastd.settings.daemon.daemon import DaemonSettings
@@ -39,9 +40,21 @@ _RANGES: Final = {
 }
 
 
+class _Documented(GenerateJsonSchema):
+    """Describes each field by its docstring."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Return the schema of a class, with descriptions of its fields."""
+        made = super().model_schema(schema)
+        for name, text in field_docstrings(schema["cls"]).items():
+            if name in made.get("properties", {}):
+                made["properties"][name]["description"] = text
+        return made
+
+
 def json_schema(model: type[Settings]) -> dict[str, Any]:
     """Return the schema (draft 2020-12) of a settings class."""
-    schema = model.model_json_schema(mode="validation")
+    schema = model.model_json_schema(mode="validation", schema_generator=_Documented)
     schema["$schema"] = GenerateJsonSchema.schema_dialect
     tidied: dict[str, Any] = _tidy(schema)
     return tidied

@@ -8,8 +8,12 @@ does not hide them.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import stat
+import textwrap
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -37,8 +41,26 @@ class Settings(BaseModel):
         extra="forbid",
         strict=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
+        defer_build=True,
     )
+
+
+def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Return the docstrings below the fields of a class and of those it derives from.
+
+    They are read from the sources where they are asked for: at every start it would take half a second.
+    """
+    found = {}
+    for base in reversed(model.__mro__):
+        if not issubclass(base, BaseModel) or base is BaseModel:
+            continue
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(definition, ast.ClassDef)
+        for field, below in pairwise(definition.body):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    found[name] = inspect.cleandoc(text)
+    return found
 
 
 def refuse(problems: Sequence[Problem]) -> None:

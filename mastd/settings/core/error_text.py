@@ -12,6 +12,7 @@ from pydantic import BaseModel, Tag
 from pydantic_core import ErrorDetails
 
 from mastd import units
+from mastd.settings.core.base import field_docstrings
 from mastd.settings.core.strict_yaml import Node
 
 _BOUNDS: Final = {
@@ -62,8 +63,8 @@ def _missing(detail: ErrorDetails, node: Node, model: type[BaseModel]) -> str:
         return f"the list has no item {detail['loc'][-1] + 1}"
     name = detail["loc"][-1]
     owner = class_at(model, detail["loc"][:-1])
-    field = owner.model_fields.get(name) if owner else None
-    description = f" ({field.description.splitlines()[0].rstrip('.')})" if field and field.description else ""
+    text = field_docstrings(owner).get(name) if owner else None
+    description = f" ({text.splitlines()[0].rstrip('.')})" if text else ""
     return f"key {name!r} is missing{description}{_misspelt(str(name), node, owner)}"
 
 
