@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from mastd.arrays import ComplexArray, FloatArray, IntArray
 
@@ -89,7 +89,7 @@ class RandomRoad:
         spectrum = np.zeros((2, points // 2 + 1), dtype=np.complex128)
         shift = np.exp(2j * np.pi * self.lines * offset / self.period)
         spectrum[:, self.lines] = self.amplitudes * shift * (points / 2.0)
-        return np.asarray(fft.irfft(spectrum, points), dtype=np.float64)
+        return np.asarray(scipy.fft.irfft(spectrum, points), dtype=np.float64)
 
 
 def random_road(

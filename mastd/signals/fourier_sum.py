@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from mastd.arrays import ComplexArray
 
@@ -21,15 +21,15 @@ def fourier_sum(lines: ComplexArray, period: float, first: float, spacing: float
     turn = spacing / period
     longest = max(len(number), count)
     chirp = _chirp(turn, longest)
-    size = fft.next_fast_len(len(number) + count - 1)
+    size = scipy.fft.next_fast_len(len(number) + count - 1)
     # exp(−πi turn j²) for j from −(lines − 1) to count − 1, wrapped round.
     kernel = np.zeros(size, dtype=np.complex128)
     kernel[:count] = chirp[:count].conj()
     kernel[size - len(number) + 1 :] = chirp[1 : len(number)][::-1].conj()
     shifted = lines * np.exp(2j * np.pi * (number * (first / period) % 1.0))
-    series = fft.fft(shifted * chirp[: len(number)], size, axis=-1, overwrite_x=True)
-    series *= fft.fft(kernel, overwrite_x=True)
-    result: ComplexArray = fft.ifft(series, axis=-1, overwrite_x=True)[..., :count] * chirp[:count]
+    series = scipy.fft.fft(shifted * chirp[: len(number)], size, axis=-1, overwrite_x=True)
+    series *= scipy.fft.fft(kernel, overwrite_x=True)
+    result: ComplexArray = scipy.fft.ifft(series, axis=-1, overwrite_x=True)[..., :count] * chirp[:count]
     return result
 
 

@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy import signal
-from scipy.interpolate import CubicSpline
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
+import scipy
 
 from mastd.arrays import FloatArray, IntArray
 
@@ -45,8 +43,8 @@ def false_reversal(asked: FloatArray, given: FloatArray, period: float) -> float
     minimum = ASKED_RATIO * float(np.max(np.abs(asked)))
     count = max(1, round(REVERSAL_WINDOW / period))
     count += 1 - count % 2  # odd, so that this origin has the filters look at the samples up to now
-    highest = maximum_filter1d(asked, count, mode="nearest", origin=count // 2)
-    lowest = minimum_filter1d(asked, count, mode="nearest", origin=count // 2)
+    highest = scipy.ndimage.maximum_filter1d(asked, count, mode="nearest", origin=count // 2)
+    lowest = scipy.ndimage.minimum_filter1d(asked, count, mode="nearest", origin=count // 2)
     forwards, backwards = (highest > minimum) & (lowest > -minimum), (lowest < -minimum) & (highest < minimum)
     against = np.where(forwards, -given, np.where(backwards, given, 0.0))
     worst = float(np.max(against))
@@ -104,7 +102,7 @@ def best_lag(
 def _mean_square_errors(achieved: FloatArray, reference: FloatArray, shifts: IntArray) -> FloatArray:
     """Return Σ(achieved(i) − reference(i − shift))² / Σ reference(i − shift)² for each whole shift."""
     count = len(reference)
-    products = signal.correlate(achieved, reference, mode="full", method="fft")[count - 1 + shifts]
+    products = scipy.signal.correlate(achieved, reference, mode="full", method="fft")[count - 1 + shifts]
     energy_achieved = np.concatenate(([0.0], np.cumsum(np.square(achieved))))
     energy_reference = np.concatenate(([0.0], np.cumsum(np.square(reference))))
     first, last = np.maximum(shifts, 0), np.minimum(count + shifts, count)
@@ -122,7 +120,7 @@ def _nrmse_at(achieved: FloatArray, reference: FloatArray, lag: float) -> float 
     index = np.arange(count, dtype=np.float64)
     indices = index - lag
     common = (indices >= 0.0) & (indices <= count - 1)
-    delayed = CubicSpline(index, reference)(indices[common])
+    delayed = scipy.interpolate.CubicSpline(index, reference)(indices[common])
     return nrmse(achieved[common], delayed)
 
 

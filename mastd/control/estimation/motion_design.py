@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import solve_discrete_are
+import scipy
 
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
@@ -55,7 +55,7 @@ def tracking_gains(bandwidth: float, period: float) -> FloatArray:
     transition = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     noise = corner**6 * np.array([[1 / 20, 1 / 8, 1 / 6], [1 / 8, 1 / 3, 1 / 2], [1 / 6, 1 / 2, 1.0]])
     observed = np.array([[1.0], [0.0], [0.0]])
-    variance = solve_discrete_are(transition.T, observed, noise, np.ones((1, 1)))
+    variance = scipy.linalg.solve_discrete_are(transition.T, observed, noise, np.ones((1, 1)))
     gains: FloatArray = variance[:, 0] / (variance[0, 0] + 1.0) / np.array([1.0, period, period**2])
     return gains
 

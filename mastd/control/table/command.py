@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from scipy import signal
 
 from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import BODY_MEMORY, UNKNOWNS, begin_learning, directions
@@ -219,12 +218,16 @@ def _constants(settings: ControlSettings, period: float) -> Constants:
 def notch_row(notch: NotchSettings, period: float) -> FloatArray:
     """Return axis and weights b₀, b₁, b₂, a₁, a₂ of the biquad that takes ``depth`` out.
 
-    Raises SettingsError for a frequency from half of the daemon's rate on.
+    Its full depth is that of Orfanidis 1996, eq. 11.3.21. Raises SettingsError for a frequency from half of
+    the daemon's rate on.
     """
     if not notch.frequency < 0.5 / period:
         what = f"{notch.frequency:g} Hz is not below half of the daemon's rate, {0.5 / period:g} Hz"
         raise SettingsError([f"control.acceleration.notches: {what}"])
-    numerator, denominator = signal.iirnotch(notch.frequency, notch.frequency / notch.width, 1.0 / period)
+    turn, width = 2.0 * math.pi * notch.frequency * period, 2.0 * math.pi * notch.width * period
+    gain = 1.0 / (1.0 + math.tan(0.5 * width))
+    numerator = gain * np.array([1.0, -2.0 * math.cos(turn), 1.0])
+    denominator = np.array([1.0, -2.0 * gain * math.cos(turn), 2.0 * gain - 1.0])
     # What is left of full depth is passed beside it.
     mixed = notch.depth * numerator + (1.0 - notch.depth) * denominator
     row = np.array([float(AXES.index(notch.axis)), *mixed, *denominator[1:]])

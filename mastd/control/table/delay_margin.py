@@ -18,7 +18,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.table.command import notch_row
@@ -174,6 +173,6 @@ def _notches(feedback: AccelerationSettings, period: float, s: ComplexArray) -> 
     left = np.ones((len(s), 6), dtype=complex)
     for notch in feedback.notches:
         axis, b0, b1, b2, a1, a2 = notch_row(notch, period)
-        _, response = signal.freqz([b0, b1, b2], [1.0, a1, a2], worN=np.abs(s) * period)
-        left[:, int(axis)] *= response
+        delay = np.exp(-s * period)
+        left[:, int(axis)] *= (b0 + b1 * delay + b2 * delay**2) / (1.0 + a1 * delay + a2 * delay**2)
     return left

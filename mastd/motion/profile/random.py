@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from mastd.arrays import BoolArray, ComplexArray, FloatArray
 from mastd.signals.spectra import interpolate_density
@@ -30,8 +30,8 @@ def random_displacement(
     The last tenth of the made series is thrown away: the start and the end of a motion must not be joined.
     ValueError if the series is too short to hold a line of the band.
     """
-    count = fft.next_fast_len(points + points // 9 + 1, real=True)
-    frequency = fft.rfftfreq(count, spacing)
+    count = scipy.fft.next_fast_len(points + points // 9 + 1, real=True)
+    frequency = scipy.fft.rfftfreq(count, spacing)
     target = interpolate_density(*density, frequency)
     amplitude = np.sqrt(2.0 * target / (count * spacing))
     if not np.any(amplitude > 0.0):
@@ -45,7 +45,7 @@ def random_displacement(
     angular = 2.0 * np.pi * frequency
     integrated = np.zeros_like(spectrum)
     np.divide(spectrum, -(angular**2), out=integrated, where=amplitude > 0.0)
-    return np.asarray(fft.irfft(integrated, count)[:points], dtype=np.float64)
+    return np.asarray(scipy.fft.irfft(integrated, count)[:points], dtype=np.float64)
 
 
 def _clip(
@@ -58,10 +58,10 @@ def _clip(
     """Return the spectrum of the series cut at ``sigma_clip`` effective values, its band and level kept."""
     limit = sigma_clip * effective
     for _ in range(_CLIP_PASSES):
-        series = fft.irfft(spectrum, count)
+        series = scipy.fft.irfft(spectrum, count)
         if np.max(np.abs(series)) <= limit:
             break
-        spectrum = np.where(band, fft.rfft(np.clip(series, -0.97 * limit, 0.97 * limit)), 0.0)
+        spectrum = np.where(band, scipy.fft.rfft(np.clip(series, -0.97 * limit, 0.97 * limit)), 0.0)
         level = float(np.sqrt(2.0 * np.sum(np.abs(spectrum) ** 2))) / count
         spectrum *= effective / level
     return spectrum

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.motion.profile.fades import smooth_step
@@ -175,9 +175,9 @@ def correct(record: Recorded, band: tuple[float, float], baseline: str, base: Ti
     taper = max(1.0, _TAPER_RATIO * len(flat))
     flat *= smooth_step((ends + 1) / taper)
 
-    count = fft.next_fast_len(needed, real=True)
-    spectrum = fft.rfft(flat, count)
-    frequency = fft.rfftfreq(count, step)
+    count = scipy.fft.next_fast_len(needed, real=True)
+    spectrum = scipy.fft.rfft(flat, count)
+    frequency = scipy.fft.rfftfreq(count, step)
     with np.errstate(over="ignore", invalid="ignore"):
         energy = np.abs(spectrum) ** 2
         total = float(np.sum(energy))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+import scipy
 
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
@@ -176,12 +176,12 @@ def _lever_or_pedal(name: str, at: FloatArray, times: FloatArray, values: FloatA
     return np.asarray(values[rows])
 
 
-def _from_rest(times: FloatArray, values: FloatArray) -> CubicHermiteSpline:
+def _from_rest(times: FloatArray, values: FloatArray) -> scipy.interpolate.CubicHermiteSpline:
     """Return the monotone cubic through the rows whose first slope is zero, as the car's start has it."""
     with np.errstate(over="ignore"):  # a slope too small for its reciprocal counts as level
-        slopes = PchipInterpolator(times, values).derivative()(times)
+        slopes = scipy.interpolate.PchipInterpolator(times, values).derivative()(times)
     slopes[0] = 0.0
-    return CubicHermiteSpline(times, values, slopes)
+    return scipy.interpolate.CubicHermiteSpline(times, values, slopes)
 
 
 def _known_columns(path: Path, known: tuple[str, ...]) -> list[str]:

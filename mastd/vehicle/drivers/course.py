@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from mastd.arrays import FloatArray
 from mastd.errors import FormatError
@@ -185,7 +185,7 @@ def read_course(path: Path, start: tuple[float, float]) -> Course:
 def through(points: FloatArray) -> Course:
     """Return the course through points (n, 2: x and y in m, three or more, none twice), as a cubic spline."""
     chord = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    spline = CubicSpline(chord, points)
+    spline = scipy.interpolate.CubicSpline(chord, points)
     fine = np.linspace(0.0, chord[-1], max(50, int(chord[-1] / _SPACING)))
     return _of_points(spline(fine), spline(fine, 1), spline(fine, 2))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scipy.optimize import brentq
+import scipy
 
 from mastd.arrays import FloatArray
 from mastd.formats.tyre.tir import TyreProperties
@@ -63,7 +63,9 @@ def fill_magic_tyre(values: FloatArray, coefficients: FloatArray, tyre: MagicTyr
 
 def depth_at(coefficients: FloatArray, load: float) -> float:
     """Return the depth of contact, m, at which a tyre carries a load, N, above 0."""
-    found = brentq(lambda depth: normal_load(coefficients, depth, 0.0) - load, 0.0, DEEPEST, xtol=1e-13)
+    found = scipy.optimize.brentq(
+        lambda depth: normal_load(coefficients, depth, 0.0) - load, 0.0, DEEPEST, xtol=1e-13
+    )
     return float(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import fused_kernel
@@ -46,7 +46,7 @@ def _cubics(table: FloatArray) -> FloatArray:
     if len(table) == 2:
         slope = (table[1, 1] - table[0, 1]) / (table[1, 0] - table[0, 0])
         return np.array([[*point, slope, 0.0, 0.0] for point in table])
-    curve = PchipInterpolator(table[:, 0], table[:, 1])
+    curve = scipy.interpolate.PchipInterpolator(table[:, 0], table[:, 1])
     lines = np.zeros((len(table), 5))
     lines[:, 0], lines[:, 1], lines[:, 2] = table[:, 0], table[:, 1], curve(table[:, 0], 1)
     lines[:-1, 3], lines[:-1, 4] = curve.c[1], curve.c[0]
