@@ -24,6 +24,9 @@ FRAMES ?= 1000000
 EPISODES ?= 300
 PEER_PROGRAMS := ../shared/peers/vehicle
 
+# Where it is set, each of some thousand processes would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test lint types docs evidence soak fuzz wire-fuzz fault-table line-table kills bench control-bench install uninstall deb systemd-test clean
 
 setup: $(STAMP)
@@ -52,14 +55,15 @@ docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # First what several tests would otherwise wait for or compile twice: the vehicle takes a core, plant, cycle and types
-# the other. Then all cores, two of them as a rule, share the tests that mind no neighbour; then come, one by one,
-# those marked `alone`, whose time is real or measured.
+# the other. Then all cores, two of them as a rule, share the tests that mind no neighbour; then come, two at a time,
+# those in real time, and one by one those about measured time.
 test: lint
 	@{ $(BIN)/mypy && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; } & beside=$$!; \
 	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && \
 	  $(BIN)/mastd vehicle bump --duration 5ms --solver independent > /dev/null; vehicle=$$?; wait $$beside && exit $$vehicle
-	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not alone'; together=$$?; \
-	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$together
+	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not real_time and not alone'; \
+	  together=$$?; $(BIN)/pytest -q -n 2 --dist worksteal -m 'real_time and not alone and not evidence'; in_pairs=$$?; \
+	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$((together + in_pairs))
 
 evidence: $(STAMP)
 	$(BIN)/pytest -q -m evidence

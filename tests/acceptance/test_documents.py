@@ -47,7 +47,7 @@ def passages() -> Iterator[object]:
     """Give each page without its separate chapters, and each of these."""
     for page in PAGES:
         for chapter in ("", *APART.get(page, ())):
-            marks = [pytest.mark.alone] if (page, chapter) in IN_REAL_TIME else []
+            marks = [pytest.mark.real_time] if (page, chapter) in IN_REAL_TIME else []
             marks += [pytest.mark.evidence] if (page, chapter) in LONG else []
             yield pytest.param(page, chapter, id=f"{page}-{chapter}" if chapter else page, marks=marks)
 

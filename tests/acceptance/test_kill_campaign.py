@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.kill_campaign import CASES, Case, Outcome, campaign, table
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 def test_a_kill_leaves_a_safe_table_a_true_record_and_no_process(tmp_path: Path) -> None:

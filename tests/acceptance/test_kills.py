@@ -28,7 +28,7 @@ from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from mastd.wire.plant.socket_link import LOST_PLANT_NS
 from tests.support.lab import PATIENCE, Lab
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 HALF_G = 0.5 * 9.80665
 ROAD = """

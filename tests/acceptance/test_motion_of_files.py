@@ -44,7 +44,7 @@ segments:
 {channels}"""
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_measured_road_is_scaled_by_check_played_and_exported_again(lab: Lab, shared: Path) -> None:
     road = shared / "data" / "rpc3" / "acc_Belgium_road_20Kph_Pass02_DATA7.rsp"
     full = lab.run("check", lab.profile(belgian_block(road, 1.0)))

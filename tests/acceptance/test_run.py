@@ -114,7 +114,7 @@ def test_a_run_in_real_time_over_a_socket_passes_and_leaves_record_and_page(lab:
     assert abs(document["axes"]["heave"]["lag_s"]) < 5e-3
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     "number",
     [

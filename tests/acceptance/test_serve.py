@@ -21,7 +21,7 @@ from mastd.record.reader import open_run
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import PATIENCE, Lab, quick_lab
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 PROFILE = """
 name: shaking

@@ -23,7 +23,7 @@ from tests.support.lab import PATIENCE, Lab, replaced
 from tests.support.wire.notify_socket import Listener
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 START_S = 120.0
 """The first start compiles the kernels."""

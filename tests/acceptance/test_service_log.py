@@ -24,7 +24,7 @@ from tests.support.journal import Journal, fields_of, journal
 from tests.support.lab import PATIENCE, SHAKING, Lab
 from tests.support.recording import Stream, stream_channels, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 CHANNELS = stream_channels(1_000_000)
 START_S = 90.0

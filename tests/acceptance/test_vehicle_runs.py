@@ -46,7 +46,7 @@ def test_a_run_with_a_vehicle_repeats_over_both_links(lab: Lab, text: str) -> No
     assert digests[0] == digests[1]
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_run_tells_of_the_vehicle_on_the_table(lab: Lab) -> None:
     code, document = lab.play(lab.profile(ON_TABLE), "--lockstep", "--link", "direct")
     assert code == 0, document
@@ -59,7 +59,7 @@ def test_a_run_tells_of_the_vehicle_on_the_table(lab: Lab) -> None:
     assert np.abs(columns["payload_wrench.fz"] + loads).max() < 2e-3 * loads.mean()
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_run_tells_how_its_driver_was_moved(lab: Lab) -> None:
     code, document = lab.play(lab.profile(DRIVEN), "--lockstep", "--link", "direct")
     assert code == 0, document

@@ -14,7 +14,7 @@ import pytest
 from mastd.record.reader import find_run, open_run
 from tests.support.lab import ROOT, Lab
 
-pytestmark = [pytest.mark.alone, pytest.mark.evidence]
+pytestmark = [pytest.mark.real_time, pytest.mark.evidence]
 
 LONG = """
 name: long

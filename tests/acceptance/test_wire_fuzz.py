@@ -7,7 +7,7 @@ import pytest
 from tests.support.lab import Lab
 from tests.support.rigs.fuzz import fuzz
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 def test_20_000_false_frames_change_nothing_and_each_is_answered_and_counted(lab: Lab) -> None:

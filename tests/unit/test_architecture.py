@@ -274,4 +274,5 @@ def test_types_of_arrays_have_one_home() -> None:
 def test_what_needs_the_machine_for_itself_is_marked(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if NEEDS_THE_MACHINE.search(text):
-        assert "pytest.mark.alone" in text, f"{path.name} is run beside other tests"
+        marked = "pytest.mark.real_time" in text or "pytest.mark.alone" in text
+        assert marked, f"{path.name} is run beside other tests"

@@ -16,7 +16,7 @@ from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT, Lab, replaced
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SLOW = """
 name: slow

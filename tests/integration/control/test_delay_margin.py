@@ -66,7 +66,7 @@ def test_a_loop_swings_beyond_its_margin_and_not_below(lab: Lab, gain: float) ->
 FADED_TOO_LATE = "works up to 8 ms  <- lower control.acceleration.gain or round_trip.fade"
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_feedback_that_is_faded_too_late_does_not_pass_and_is_not_played(lab: Lab) -> None:
     text = replaced(lab.config.read_text(encoding="utf-8"), "^  fade: 4 ", "  fade: 9 ")
     lab.config.write_text(text, encoding="utf-8")

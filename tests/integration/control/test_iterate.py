@@ -15,7 +15,7 @@ from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
 from tests.support.lab import ROOT, Lab
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 NOISE = """
 name: two axes

@@ -70,7 +70,7 @@ MORE_CASES = [
     case("clock-rate@5s:1.3", Code.CLOCK, State.FAULT, 2.8),
 ]
 """Detected by the same code as in process (test_fault_table.py), here over the link."""
-SILENCE = pytest.param(case("silence@5s:10s", Code.PLANT_LOST, State.FAULT, 2.1), marks=pytest.mark.alone)
+SILENCE = pytest.param(case("silence@5s:10s", Code.PLANT_LOST, State.FAULT, 2.1), marks=pytest.mark.real_time)
 """In lockstep, too, silence is known by real time alone."""
 
 
@@ -196,7 +196,7 @@ class Journal:
         self.events.append(dict(event))
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_what_the_plant_refuses_is_indicated(plan: Plan) -> None:
     """A command that is not finite, which the daemon never sends, is answered by the plant in words."""
     request = PlantRequest(

@@ -16,7 +16,7 @@ from mastd.errors import MastdError
 from tests.support.lab import PATIENCE, Lab
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 PROFILE = """
 name: late

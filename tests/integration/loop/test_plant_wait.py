@@ -16,7 +16,7 @@ from mastd.wire.plant.socket_link import PlantLink, SocketLink, connect
 from tests.support.lab import PATIENCE, StartFollower
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 TERMS = LinkTerms.of(7, 3, "free-run", 1_000_000)
 SOON_NS = 200_000_000

@@ -37,7 +37,7 @@ from mastd.wire.access.verbs import console_table
 from mastd.wire.operators.client import OperatorClient
 from tests.support.lab import SHAKING, Lab, quick_lab, replaced
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 WAIT_S = 120.0
 """Longest wait for anything; the first start compiles the kernels."""

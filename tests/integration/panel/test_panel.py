@@ -19,7 +19,7 @@ from tests.support.lab import PATIENCE
 from tests.support.terminals import Terminal
 from tests.support.wire.operators import job, settings, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 @dataclass

@@ -11,7 +11,7 @@ from tests.acceptance.test_serve import PROFILE, Service
 from tests.support.lab import Lab
 from tests.support.terminals import Screen, Terminal
 
-pytestmark = [pytest.mark.alone, pytest.mark.evidence]
+pytestmark = [pytest.mark.real_time, pytest.mark.evidence]
 
 
 @pytest.fixture

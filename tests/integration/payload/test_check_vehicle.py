@@ -382,7 +382,7 @@ def test_the_wrench_goes_on_from_block_to_block(table: TableSettings) -> None:
     assert np.array_equal(again.riding[1], second), "each ride starts from the settled vehicle"
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_profiles_rigs_are_compared_with_those_that_may_join(lab: Lab) -> None:
     (lab.directory / "none.yaml").write_text("rigs: []\n", encoding="utf-8")
     alone = lab.run("check", "pose_stream")

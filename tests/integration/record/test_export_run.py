@@ -11,7 +11,7 @@ from mastd.record.reader import open_run
 from mastd.safety.states import State
 from tests.support.lab import Lab
 
-pytestmark = [pytest.mark.alone, pytest.mark.evidence]
+pytestmark = [pytest.mark.real_time, pytest.mark.evidence]
 
 SHORT = """
 name: short

@@ -21,7 +21,7 @@ from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
 from tests.support.recording import Stream, fault_files, stream_channels, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 RATE = 100
 CHANNELS = stream_channels(1_000_000_000 // RATE)

@@ -23,7 +23,7 @@ from mastd.record.recorder import RecorderHandle
 from mastd.record.recover import recover
 from tests.support.recording import ended, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 PERIOD_NS = 1_000_000
 CHANNELS = ChannelSet(

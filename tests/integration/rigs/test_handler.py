@@ -43,7 +43,7 @@ from mastd.wire.rigs.gateway import RigGatewayHandle
 from tests.support.lab import PATIENCE, ROOT
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 COLUMNS = (("profile_time", "s"), ("pose.heave", "m"))
 RIGS = """

@@ -24,7 +24,7 @@ from tests.support.journal import Journal, journal
 from tests.support.rigs.handler import COLUMNS, rigs_job
 from tests.support.wire.operators import free_port
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SHORT_S = 1.0
 

@@ -22,7 +22,7 @@ from mastd.wire.plant.provider import PlantRequest, rigid_payload
 from tests.support.lab import PATIENCE, ROOT, Lab, quick_lab
 from tests.support.rigs.profiles import heave, pose_stream, shaking, vehicle_here, vehicle_of_rig
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 RIGS = """
 rigs:

@@ -31,7 +31,7 @@ from mastd.wire.rigs.client import RigClient
 from mastd.wire.rigs.client_session import RigRefusedError
 from tests.support.lab import PATIENCE, ROOT, SHAKING, Lab, replaced
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 RIGS = """
 rigs:

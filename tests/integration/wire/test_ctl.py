@@ -27,7 +27,7 @@ from mastd.wire.operators.gateway import GatewayHandle
 from tests.support.lab import PATIENCE, ROOT
 from tests.support.wire.operators import StandInLoop, job, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 class Table:

@@ -35,7 +35,7 @@ from tests.integration.wire.test_ctl import Table
 from tests.integration.wire.test_gateway import heard
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 FLOOD = 10_000
 AXIS, BUTTON = 2, 1

@@ -36,7 +36,7 @@ from mastd.wire.operators.messages import (
 )
 from tests.support.wire.operators import FLAT_MEMORY_KB, Daemon, free_port, settings, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 STRANGE_MESSAGES = 20_000
 """In the normal suite; the evidence sends 100,000."""

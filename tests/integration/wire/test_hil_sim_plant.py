@@ -24,7 +24,7 @@ from mastd.wire.plant.provider import PlantRequest, RigidPayload, find_provider
 from mastd.wire.plant.socket_link import PlantLink
 from tests.support.lab import PATIENCE
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SECOND = 1_000_000_000
 ROOT = Path(__file__).parents[3]

@@ -22,7 +22,7 @@ from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.socket_link import SocketLink, connect
 from tests.support.lab import PATIENCE
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SECOND = 1_000_000_000
 COMMAND_HASH = "e69a8f5fdc881bd85d3d1ca37dc9a9a36e42343bf5c21fbe9ba5b74850a7a898"  # n = 7, from the page

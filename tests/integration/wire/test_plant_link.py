@@ -22,7 +22,7 @@ from mastd.wire.plant.messages import Command, Sample
 from mastd.wire.plant.socket_link import PlantLink, SocketLink, connect
 from tests.support.lab import PATIENCE
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 PERIOD = 1_000_000
 SECOND = 1_000_000_000

@@ -33,7 +33,7 @@ from mastd.wire.plant.provider import PlantRequest
 from mastd.wire.plant.socket_link import MAX_MESSAGE, OTHERS_PER_CALL, SocketLink, connect
 from tests.support.lab import Lab
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SECOND = 1_000_000_000
 PER_CYCLE = 100

@@ -24,7 +24,7 @@ from tests.support.wire import operators
 from tests.support.wire.frames import CAPACITY, Frames
 from tests.support.wire.operators import FLAT_MEMORY_KB, free_port, settings, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 class Daemon(operators.Daemon):

@@ -24,7 +24,7 @@ from tests.support.journal import Journal, journal
 from tests.support.lab import PATIENCE, ROOT, Lab, replaced
 from tests.support.wire.operators import Daemon, about, free_port, settings, wait_for
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SHORT_S = 0.6
 """Patience with a daemon that does not answer; long enough for several handshakes."""

@@ -65,7 +65,7 @@ def innermost(stages: Mapping[str, Operations], within: str = "") -> dict[str, O
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.parametrize("name", ["benchmark_sedan", "mcpherson_hatchback"])
 def test_plain_kernels_in_one_lane_find_what_compiled_ones_find_in_four(name: str) -> None:
     """Linear tyres and Magic Formula tyres; the bound is a share of the largest entry."""
@@ -195,7 +195,7 @@ def three_links() -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_three_links_take_what_is_counted_by_hand() -> None:
     """A cross product is 6 multiplications and 3 sums.
 
@@ -211,7 +211,7 @@ def test_three_links_take_what_is_counted_by_hand() -> None:
     assert found["link_inertias"] == [3 * 45, 0, 3 * 30, 0, 0]
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_counts_repeat_and_name_their_stages() -> None:
     solvers = "chassis", "chassis", "inertial"
     found, again, fresh = all_operations([("quarter_car", solver, Extent.STEP) for solver in solvers])
@@ -221,7 +221,7 @@ def test_counts_repeat_and_name_their_stages() -> None:
     assert {"matrices", "matrices/factors"} <= set(fresh)
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_the_car_of_kang_and_yoon_takes_the_multiplications_of_its_tables() -> None:
     """LU and solution of 63 equations, divisions by pivots as multiplications; I, M and f as in Tables 1, 2.
 

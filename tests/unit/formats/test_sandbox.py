@@ -144,7 +144,7 @@ def _templates_of(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.parametrize("ending", ["returns", "is killed"])
 def test_no_process_is_left_when_the_caller(path: Path, ending: str) -> None:
     program = (

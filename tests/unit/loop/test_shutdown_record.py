@@ -20,7 +20,7 @@ from mastd.loop.service.shutdown_record import (
 )
 from tests.support.lab import PATIENCE
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 
 def noted(directory: Path, result: str, code: str, status: str, cause: str = "") -> str:

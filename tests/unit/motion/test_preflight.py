@@ -268,7 +268,7 @@ def test_numbers_beyond_all_bounds(table: TableSettings) -> None:
     assert max(len(line) for line in result.text().splitlines()) < 150
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_minutes_in_seconds(table: TableSettings) -> None:
     """A long profile is checked, scale and all, within seconds of processor time."""
     road = (

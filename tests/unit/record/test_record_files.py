@@ -272,7 +272,7 @@ def test_frame_numbers_go_on_past_32_bits(tmp_path: Path) -> None:
     assert np.diff(open_run(tmp_path).numbers).tolist() == [1, 1, 1]
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_the_file_takes_25_000_frames_a_second_on_one_core(tmp_path: Path) -> None:
     width, count = 170, 10_000
     channels = ChannelSet(

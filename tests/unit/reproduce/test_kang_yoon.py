@@ -281,7 +281,7 @@ def test_totals_are_the_sums_of_the_steps_shown() -> None:
         assert whole == shared + sum(own.values())
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_executed_multiplications_are_those_of_the_formulas_or_explained_term_by_term() -> None:
     items = {item.identifier: item for item in executed.items()}
     assert all(item.within for item in items.values())
@@ -300,7 +300,7 @@ def test_executed_multiplications_are_those_of_the_formulas_or_explained_term_by
         assert bool(points) == (abs(share - expected) > 1.0)
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_kang_and_yoon_is_chosen_by_its_number() -> None:
     chosen = select(["001.structure"], Path("unused"))
     assert [item.ours for item in chosen] == [22, 39, 8, 24, 15, 10]

@@ -88,7 +88,7 @@ def executed() -> list[list[float]]:
     return found
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_operations_are_those_that_the_kernels_execute() -> None:
     """In a process where kernels are plain functions. Of the fastest coordinate: the same columns, not the
     same number of each, so within the spread of exact columns."""
@@ -160,7 +160,7 @@ def test_differences_make_columns_good_to_five_digits(case: Any) -> None:
     assert difference_error(case, 8) < 1e-5
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_times_are_told_of_each_policy_and_size() -> None:
     found = {item.identifier: item.ours or 0.0 for item in time_items((4, 32), 3)}
     for policy in ("full", "round-robin", "fastest", "none"):

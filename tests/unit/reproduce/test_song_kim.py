@@ -57,7 +57,7 @@ def test_all_ways_agree_at_a_state_that_moves() -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_song_and_kim_is_reproduced(capsys: pytest.CaptureFixture[str]) -> None:
     """Everything but times, which are the bench's."""
     parser = argparse.ArgumentParser()

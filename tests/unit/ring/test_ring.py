@@ -65,7 +65,7 @@ def test_a_frame_is_taken_at_its_second_sight_only() -> None:
     producer.release()
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_full_ring_in_lockstep_waits_bounded_and_only_once() -> None:
     producer = RingProducer(1, 2, wait_s=0.05)
     frame = np.array([1.0])
@@ -82,7 +82,7 @@ def test_a_full_ring_in_lockstep_waits_bounded_and_only_once() -> None:
     producer.release()
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_dead_consumer_ends_the_wait_early() -> None:
     producer = RingProducer(1, 1, wait_s=60.0)
     producer.consumer_alive = lambda: False
@@ -102,7 +102,7 @@ def test_a_frame_of_another_width_is_refused() -> None:
     producer.release()
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_push_costs_less_than_two_microseconds() -> None:
     width, pushes = 170, 4000
     producer = RingProducer(width, pushes)

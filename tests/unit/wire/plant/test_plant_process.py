@@ -15,7 +15,7 @@ from mastd.wire.plant.process import PlantProcess
 from mastd.wire.plant.provider import PlantRequest
 from mastd.wire.plant.socket_link import NoPlantError
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 TERMS = LinkTerms.of(7, 4, "lockstep", 1_000_000)
 TURN_NS = 500_000_000

@@ -110,7 +110,7 @@ def test_each_difference_is_refused_with_both_values(
     assert handler.rows()[0, RIG_ROW.joined] == 0.0
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_refusal_of_everything_can_be_read_and_is_made_in_a_moment(handler: VirtualHandler) -> None:
     names = tuple(f"pose.heave.of.something.quite.like.it.{k}" for k in range(128))
     begun = time.process_time()

@@ -272,7 +272,7 @@ def ended(path: Path, scratch: Path, number: signal.Signals, word: str = "steps"
 
 
 @needs_compiler
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_removes_what_was_extracted(
     number: signal.Signals, sample: Path, tmp_path: Path
@@ -281,7 +281,7 @@ def test_a_signal_ends_it_and_removes_what_was_extracted(
 
 
 @needs_compiler
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_an_fmu_that_fails_gives_its_place_back_and_says_why(tmp_path: Path) -> None:
     path = lag(tmp_path, 2, {"FAIL_AT": 20, "FAIL_STATUS": 3})
     process = at_a_table(path, tmp_path / "scratch")
@@ -293,7 +293,7 @@ def test_an_fmu_that_fails_gives_its_place_back_and_says_why(tmp_path: Path) -> 
 
 
 @needs_compiler
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_a_signal_ends_an_fmu_that_never_comes_back(tmp_path: Path) -> None:
     path = lag(tmp_path, 2, {"HANG_AT": 6})
     code, errors = ended(path, tmp_path / "scratch", signal.SIGTERM, "hangs")
