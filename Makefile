@@ -54,13 +54,13 @@ types: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# First what several tests would otherwise wait for or compile twice: the vehicle takes a core, plant, cycle and types
-# the other. Then all cores, two of them as a rule, share the tests that mind no neighbour; then come, two at a time,
-# those in real time, and one by one those about measured time.
+# First what several tests would otherwise wait for or compile twice: vehicle, plant and cycle take a core, types and
+# another solver, which finds compiled what both need, the other. Then all cores, two of them as a rule, share the
+# tests that mind no neighbour; then come, two at a time, those in real time, and one by one those about measured time.
 test: lint
-	@{ $(BIN)/mypy && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; } & beside=$$!; \
-	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && \
-	  $(BIN)/mastd vehicle bump --duration 5ms --solver independent > /dev/null; vehicle=$$?; wait $$beside && exit $$vehicle
+	@{ $(BIN)/mypy && $(BIN)/mastd vehicle bump --duration 5ms --solver independent > /dev/null; } & beside=$$!; \
+	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; \
+	  compiled=$$?; wait $$beside && exit $$compiled
 	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not real_time and not alone'; \
 	  together=$$?; $(BIN)/pytest -q -n 2 --dist worksteal -m 'real_time and not alone and not evidence'; in_pairs=$$?; \
 	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$((together + in_pairs))
