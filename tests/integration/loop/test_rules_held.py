@@ -137,13 +137,16 @@ def test_where_no_command_can_be_made_the_table_is_told_to_stay_where_it_is(rig:
     broken = good.coefficients.copy()
     broken[1500:] = np.nan
     rig.cycle.load(replace(rig.plan.loaded(), timeline=replace(good, coefficients=broken)))
-    rig.run_profile(1.0)
+    rig.run_profile(0.3)
+    assert rig.state() is State.RUNNING
     while rig.state() is State.RUNNING:
         rig.step()
     assert rig.codes()[0] == Code.COMMAND_NOT_FINITE
     lengths = rig.cycle.command.field("lengths")
     assert np.abs(lengths - rig.cycle.sensing.lengths).max() < 1e-4
     assert np.abs(rig.cycle.command.field("rates")).max() < 1e-6, "in the very cycle of the fault"
+    assert np.abs(rig.cycle.frame.motion[0] - rig.cycle.sensing.pose).max() < 1e-9, "and so is the reference"
+    assert not rig.cycle.frame.motion[1:].any()
 
 
 def test_after_a_stall_the_reference_goes_on_as_fast_as_the_table_moves(rig: Altered) -> None:
