@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,16 @@ def shared() -> Path:
 @pytest.fixture
 def address(tmp_path: Path) -> str:
     return f"ipc://{tmp_path}/plant"
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Put the handlers of all signals back: a process that is asked to end keeps those that it has then."""
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    yield
+    for number, handler in before.items():
+        if handler is not signal.getsignal(number):
+            signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -116,7 +116,8 @@ def connection(
 @contextmanager
 def stop_on_signals(*, reload: bool = False) -> Iterator[StopRequest]:
     """Turn every signal that would end or suspend this process into a wish to stop softly, as long as the
-    context lasts: a loop that is gone, or stands, leaves the table to the drive.
+    context lasts, and after the first one to the end of the process: a loop that is gone, or stands, leaves
+    the table to the drive.
 
     ``reload``: SIGHUP asks for new settings instead. What is ignored already (``nohup``) stays so, but for
     Ctrl-C and SIGTERM.
@@ -143,8 +144,9 @@ def stop_on_signals(*, reload: bool = False) -> Iterator[StopRequest]:
     try:
         yield stop
     finally:
+        # Who has asked once waits for the end of the process: asking again may not cost its exit code.
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if stop.requested else handler)
 
 
 def _signal_name(number: int) -> str:

@@ -51,7 +51,7 @@ def test_a_measured_road_is_scaled_by_check_played_and_exported_again(lab: Lab, 
     assert full.returncode == 1, full.stderr
     assert "heave, roll, pitch from 6 channels by least squares, condition number" in full.stdout
     assert "exceeded" in full.stdout
-    scale = float(full.stdout.rsplit("largest scale that would pass: ", 1)[1].split()[0])
+    scale = float(full.stdout.rsplit("maximum span that would pass: ", 1)[1].split("%")[0]) / 100.0
     assert 0.05 < scale < 1.0
 
     profile = lab.profile(belgian_block(road, scale))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -129,8 +131,11 @@ def test_a_signal_stops_softly_lowers_and_closes_the_record(lab: Lab, number: si
     profile = lab.profile(SHORT.replace("duration: 2.5 s", "duration: 60 s"))
     process = lab.start("run", profile, "--table", lab.table, "--config", lab.config, "--json", "--sim")
     record = lab.wait_for_state(process, "RUNNING")
-    process.send_signal(number)
-    process.send_signal(number)
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
     output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 5, errors
     document = json.loads(output)

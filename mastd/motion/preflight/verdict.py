@@ -108,7 +108,7 @@ class Preflight:
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= MAX_SCALE else ""
-        scale = f"largest scale {self.scaled}that would pass: {self.scale:.3f}{more}"
+        scale = f"maximum span {self.scaled}that would pass: {self.scale:.1%}{more}"
         lines.append(f"{verdict}; {self.duration:.1f} s; {scale}")
         return "\n".join(lines)
 

@@ -112,7 +112,8 @@ class RotationWave(Settings):
 
 def _exactly_one(peak: float | None, info: ValidationInfo) -> float | None:
     if "amplitude" in info.data and (peak is None) == (info.data["amplitude"] is None):
-        raise ValueError("give either amplitude or peak (peak acceleration), not both")
+        both = "give amplitude or peak (peak acceleration), not both"
+        raise ValueError("amplitude or peak (peak acceleration) is missing" if peak is None else both)
     return peak
 
 

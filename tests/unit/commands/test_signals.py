@@ -16,6 +16,8 @@ from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 
+pytestmark = pytest.mark.usefixtures("own_signals")
+
 ENDING = (
     *("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM"),
     *("SIGPROF", "SIGPOLL", "SIGPWR", "SIGXCPU", "SIGRTMIN"),
@@ -26,12 +28,15 @@ ENDING = (
 def test_what_would_end_the_process_asks_for_a_soft_stop_and_is_named(name: str) -> None:
     number = getattr(signal, name)
     before = signal.getsignal(number)
+    with stop_on_signals():
+        assert signal.getsignal(number) != before
+    assert signal.getsignal(number) == before
     with stop_on_signals() as stop:
         os.kill(os.getpid(), number)
         assert stop.requested
         os.kill(os.getpid(), signal.SIGINT)
     assert stop.by == signal.Signals(number).name, "who asked first"
-    assert signal.getsignal(number) == before
+    os.kill(os.getpid(), number)  # while the process ends, with the exit code of what it did
 
 
 @pytest.mark.parametrize("name", ["SIGPIPE", "SIGXFSZ", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH"])

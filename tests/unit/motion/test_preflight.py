@@ -313,7 +313,7 @@ def test_command_table_and_codes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(str(path)) == 1
     text = capsys.readouterr().out
     assert "exceeded" in text
-    assert "largest scale that would pass: 0.79" in text
+    assert "maximum span that would pass: 79." in text
     path.write_text("name: wild\nsegments:\n  - {kind: hold}\n")
     with pytest.raises(SettingsError) as caught:
         run(str(path))

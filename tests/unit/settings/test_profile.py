@@ -60,7 +60,11 @@ def test_starter_profiles_compile(table: TableSettings, name: str) -> None:
         ("- {kind: hold, durration: 3 s}", "did you mean 'duration'?"),
         (
             "- {kind: sine, frequency: 2 Hz, axes: {heave: {amplitude: 3 mm, peak: 1 g}}, duration: 3 s}",
-            "segments[0].axes.heave.peak: give either amplitude or peak",
+            "segments[0].axes.heave.peak: give amplitude or peak (peak acceleration), not both",
+        ),
+        (
+            "- {kind: sine, frequency: 2 Hz, axes: {heave: {phase: 3 deg}}, duration: 3 s}",
+            "segments[0].axes.heave: amplitude or peak (peak acceleration) is missing",
         ),
         (
             "- {kind: sine, frequency: 2 Hz, axes: {heave: {amplitude: 3 deg}}, duration: 3 s}",

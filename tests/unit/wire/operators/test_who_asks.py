@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
 from mastd.commands.plant_options import stop_on_signals
 from mastd.loop.process.operator_requests import RequestPort
 from mastd.wire.access.verbs import Verb
@@ -30,6 +32,7 @@ def test_each_verb_comes_with_who_has_asked_for_it() -> None:
     assert (requests.take(), requests.by) == (Verb.ESTOP, "an operator")
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_a_signal_says_which_one_it_was() -> None:
     with stop_on_signals() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
