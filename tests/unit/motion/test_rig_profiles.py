@@ -131,7 +131,7 @@ def test_a_stream_of_poses_is_proved_for_whatever_the_rig_gives(table: TableSett
     assert verdict.scale > 1.0
     worst = {limit.name: limit.worst for limit in verdict.limits}
     assert 0.025 <= worst["stroke"] < 0.03
-    assert "scale of the axes' velocities" in verdict.text()
+    assert "span of the axes' velocities" in verdict.text()
     fast = read(STREAM.replace("160 m/s3", "4000 m/s3").replace("2.5 m/s2", "60 m/s2"))
     refused = check(fast, table)
     assert not refused.ok
