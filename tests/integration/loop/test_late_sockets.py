@@ -16,7 +16,7 @@ from mastd.errors import MastdError
 from tests.support.lab import PATIENCE, Lab
 from tests.support.wire.operators import wait_for
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.alone
 
 PROFILE = """
 name: late
