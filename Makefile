@@ -20,10 +20,10 @@ STAMP := $(VENV)/.ready
 PEERS := .venv-peers
 MINUTES ?= 20
 SEED ?= 1
-IN_PAIRS := real_time and not alone and not evidence
 FRAMES ?= 1000000
 EPISODES ?= 300
 PEER_PROGRAMS := ../shared/peers/vehicle
+IN_PAIRS := real_time and not alone and not evidence
 
 # Where it is set, each of some thousand processes would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -49,12 +49,17 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     """Return the docstrings below the fields of a class and of those it derives from.
 
     They are read from the sources where they are asked for: at every start it would take half a second.
+    Where there are no sources there are none.
     """
     found = {}
     for base in reversed(model.__mro__):
         if not issubclass(base, BaseModel) or base is BaseModel:
             continue
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        try:
+            source = inspect.getsource(base)
+        except OSError:
+            continue
+        (definition,) = ast.parse(textwrap.dedent(source)).body
         assert isinstance(definition, ast.ClassDef)
         for field, below in pairwise(definition.body):
             match field, below:

@@ -14,6 +14,7 @@ import sys
 sys.modules.update(dict.fromkeys({PAPERS}))  # to import one of them is an error
 from mastd.cli import main
 from mastd.loop.service import service, single_run
+assert "scipy.signal" not in sys.modules, "a second of every start, which a loop does not need"
 from mastd.vehicle.model.library import find
 from mastd.vehicle.simulation.simulation import Simulation
 from mastd.vehicle.solver.choice import Solver

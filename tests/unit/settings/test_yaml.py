@@ -376,3 +376,14 @@ def test_any_text_is_settings_with_the_values_of_its_lines_or_a_settings_error(t
             count=3 if "count: 3" in lines else 1,
             inner=Inner(mass=5.0) if "  mass: 5 kg" in lines else None,
         )
+
+
+def test_a_missing_key_is_told_without_its_description_where_there_are_no_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(_: object) -> str:
+        raise OSError("could not get source code")
+
+    monkeypatch.setattr("inspect.getsource", missing)
+    with pytest.raises(SettingsError, match=r"(?m)inner\.mass: key 'mass' is missing$"):
+        load_text("inner: {offset: 1 mm}", "file.yaml", Sample)
