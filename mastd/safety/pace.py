@@ -10,6 +10,8 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.daemon.trust import RoundTripSettings
 
 SECOND_NS = 1_000_000_000
+_NEVER = 1 << 62
+"""Step of the last sample while there is none."""
 
 
 class Pace:
@@ -112,17 +114,19 @@ class CommandLoss:
 
     def reset(self) -> None:
         """Forget all that was counted: the drive follows nothing."""
-        self._last: tuple[int, int] | None = None
+        self._step, self._command = _NEVER, 0
         self._lost = self._passed = 0
         self._found: Sequence[Report] = ()
 
     def count(self, step: int, command_sequence: int) -> Sequence[Report]:
         """Count the commands between the last sample and this one; return this cycle's conditions."""
-        last, self._last = self._last, (step, command_sequence)
-        if last is None or step <= last[0]:
+        steps, commands = step - self._step, command_sequence - self._command
+        self._step, self._command = step, command_sequence
+        if steps <= 0:
             return self._found
-        steps = step - last[0]
-        self._lost += min(max(command_sequence - last[1] - steps - 1, 0), self._largest_gap)
+        lost = commands - steps - 1
+        if lost > 0:
+            self._lost += min(lost, self._largest_gap)
         self._passed += steps
         if self._passed >= self._window:
             self._judge(self._lost / self._passed, self._passed)
@@ -164,7 +168,8 @@ class PlantClock:
             self._window_began_ns, self._drift = now_ns, ""
             return f"drive time ran backwards by {(last - plant_ns) * 1e-9:.3f} s"
         lead = now_ns - plant_ns
-        if self._before is not None and self._drifted(lead, round_trip_ns) < 0:
+        early = self._before is not None and lead < self._before - self._difference_ns
+        if early and self._drifted(lead, round_trip_ns) < 0:
             self._report_drift(self._before - lead, "ahead")
         if self._smallest is None or lead < self._smallest:
             self._smallest, self._trip = lead, round_trip_ns

@@ -20,7 +20,7 @@ class LineDelay:
     """Tells delay and jitter of the line; ``period`` in s."""
 
     def __init__(self, settings: RoundTripSettings, period: float) -> None:
-        self._settings = settings
+        self._settings, self._indicate = settings, settings.indicate
         self._period = period
         self._half = max(1, round(0.5 * settings.window / period))
         self._second = round(SECOND / period)
@@ -45,15 +45,20 @@ class LineDelay:
                 self._clear()
                 self._stopped = False
             return ()
-        limits = self._settings
-        self._smallest = age if self._passed == 0 else min(self._smallest, age)
-        delay = self.delay
-        self._passed += 1
         if self._passed >= self._half:
             self._before, self._passed = self._smallest, 0
-        self._count_jitter(age)
-        if age <= limits.indicate and not self._stopped and not self._jitter:
+        if self._passed == 0 or age < self._smallest:
+            self._smallest = age
+        self._passed += 1
+        self._cycles += 1
+        self._largest = max(self._largest, age)
+        if age > self._indicate:
+            self._late += 1
+        if self._cycles >= self._second:
+            self._judge_jitter()
+        if age <= self._indicate and not self._stopped and not self._jitter:
             return ()
+        limits, delay = self._settings, self.delay
         if delay > limits.stop or (self._stopped and delay > limits.indicate):
             self._stopped = True
             return (Report(Code.LINE_DELAY, self._text(delay, limits.stop)),)
@@ -62,13 +67,8 @@ class LineDelay:
             return (Report(Code.LINE_DELAY, self._text(delay, limits.indicate), Action.INDICATE),)
         return (Report(Code.LINE_DELAY, self._jitter, Action.INDICATE),) if self._jitter else ()
 
-    def _count_jitter(self, age: int) -> None:
+    def _judge_jitter(self) -> None:
         limits = self._settings
-        self._cycles += 1
-        self._late += age > limits.indicate
-        self._largest = max(self._largest, age)
-        if self._cycles < self._second:
-            return
         share = self._late / self._cycles
         self._jitter = ""
         if share > limits.jitter_share and self.delay <= limits.indicate:

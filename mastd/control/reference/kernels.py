@@ -21,7 +21,7 @@ from mastd.control.reference.preview import (
 from mastd.control.reference.stream import read_stream
 from mastd.control.reference.time_scaling import TIME_SCALING, advance_time
 from mastd.index_table import Entry, index_table, size_of
-from mastd.kernel import kernel
+from mastd.kernel import entry_kernel, kernel
 from mastd.motion.profile.timeline import evaluate
 
 
@@ -184,14 +184,17 @@ def foresee(source: int, paths: Paths, limit: float, ahead: float, out: FloatArr
     """
     state = paths.state
     scaling, path = state.ahead_scaling, state.ahead
-    scaling[:] = state.scaling
+    for k in range(scaling.shape[0]):
+        scaling[k] = state.scaling[k]
     if ahead > 0.0:
         advance_time(scaling, min(scaling[TIME_SCALING.requested], limit), ahead)
     else:
         time = scaling[TIME_SCALING.time] + ahead * scaling[TIME_SCALING.speed]
         scaling[TIME_SCALING.time] = max(time, 0.0)
     if source == REST:
-        path[:] = state.path
+        for row in range(4):
+            for axis in range(6):
+                path[row, axis] = state.path[row, axis]
     write_path(source, paths, scaling[TIME_SCALING.time], path)
     if source == PROFILE:
         passed = max(scaling[TIME_SCALING.time] - state.scaling[TIME_SCALING.time], 0.0)
@@ -199,12 +202,12 @@ def foresee(source: int, paths: Paths, limit: float, ahead: float, out: FloatArr
         scale_path(state.factors[GAIN], path)
     compose(path, scaling, out)
     fade = state.factors[FADE, :2]
-    fade[:] = state.times[TIMES.fade : TIMES.fade + 2]
+    fade[0], fade[1] = state.times[TIMES.fade], state.times[TIMES.fade + 1]
     if fade[1] > 0.0 and fade[0] + ahead > 0.0:
         fade_out(state.offset, fade, ahead, out)
 
 
-@kernel
+@entry_kernel
 def advance(
     source: int,
     paths: Paths,

@@ -109,6 +109,7 @@ class Reference:
         gain[MASTER_GAIN.time_constant] = limits.level_time / LAGS_PER_CHANGE
         state.times[TIMES.duration] = 1.0
         self._advance: Callable[..., None] | None = None
+        self._read: Timeline | None = None
 
     @property
     def time(self) -> float:
@@ -280,24 +281,24 @@ class Reference:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
         source = int(Source.REST) if timeline is None and self.source is Source.PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
+        if read is not self._read:
+            self._read, self._paths = read, self._paths_of(read)
         periods = max(round(dt / self._period), 1)
         if periods > MAX_LATER:
             periods = 1
             self.broken += 1
         self.later = self._later[:periods]
-        arguments = self._arguments(read, source, dt)
+        ahead = 0.0 if self.source is Source.STREAM else self._ahead  # a stream is not known ahead
+        arguments = (source, self._paths, self.preview, (dt, ahead, self._period), self.motion, self.later)
         if self._advance is None:
             self._advance = entry(advance, arguments)
         self._advance(*arguments)
 
-    def _arguments(self, timeline: Timeline, source: int, dt: float) -> tuple[object, ...]:
-        """Return the arguments of the kernel ``advance``; a stream is not known ahead."""
+    def _paths_of(self, timeline: Timeline) -> Paths:
         spline = Spline(
             timeline.coefficients, timeline.first_rows, timeline.intervals, timeline.starts, timeline.repeats
         )
-        ahead = 0.0 if self.source is Source.STREAM else self._ahead
-        times = (dt, ahead, self._period)
-        return source, Paths(self.state, self.stream, spline), self.preview, times, self.motion, self.later
+        return Paths(self.state, self.stream, spline)
 
     def _begin(self, source: Source) -> None:
         """Start a path at full speed; the master gain is taken over, the preview begins anew."""

@@ -9,7 +9,6 @@ them into the frame. After a gap in the samples the following error is not monit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -68,13 +67,6 @@ FOLLOWING = bits(Code.FOLLOWING_ERROR, Code.UNASKED_MOTION)
 """What compares with the reference."""
 
 
-class Measurement(NamedTuple):
-    """Result of ``Sensing.measure``: whether the sample could be used, and the conditions of this cycle."""
-
-    usable: bool
-    reports: list[Report]
-
-
 class Sensing:
     """Checks samples and estimates; ``measure`` once a cycle."""
 
@@ -99,7 +91,12 @@ class Sensing:
         self._unasked = ""
         self._reports: list[Report] = []
         self.usable = False
+        """Whether a sample has come in this cycle that could be used."""
         self.pose_valid = False
+        self.round_trip = 1
+        """Age in periods of the last sample that has come: commands sent since the one that it answers.
+
+        It goes on while no sample comes, and while samples come that answer none of the newer commands."""
         self.last_ns = 0
         self.pose = frame.field("pose")
         self.pose_rates = frame.field("pose_rate")
@@ -186,14 +183,6 @@ class Sensing:
         return self.pose_valid and self._bad == 0 and self._recent
 
     @property
-    def round_trip(self) -> int:
-        """Age in periods of the last sample that has come: commands sent since the one that it answers.
-
-        It goes on while no sample comes, and while samples come that answer none of the newer commands.
-        """
-        return 1 + max(0, self._command.sequence - self.sample.command_sequence)
-
-    @property
     def young(self) -> bool:
         """Whether the last sample shows the present: its round trip is one that the feedback works with."""
         return self.round_trip <= self._oldest
@@ -214,21 +203,25 @@ class Sensing:
 
     def measure(
         self, received: int, now_ns: int, skipped: int, state: State, enabled: bool = True
-    ) -> Measurement:
+    ) -> list[Report]:
         """Check the newest sample of those ``received``, estimate, and compare with the limits of ``state``.
+
+        Return the conditions of this cycle.
 
         The commands in the frame are last cycle's, which this sample answers. ``enabled``: the drive follows
         them; in a fault without that it lowers the table, and nothing is left to monitor. In a cycle between
         two samples the conditions of the last one continue. The time in which the loop itself has
         ``skipped`` periods is not the drive's: samples may still be on their way.
         """
+        unanswered = self._command.sequence - self.sample.command_sequence
+        self.round_trip = 1 + unanswered if unanswered > 0 else 1
         self._measure(received, now_ns, skipped, state, enabled)
         age = self.round_trip if enabled else 1
         if received or not enabled:
             self._line_found = self._line.account(age, enabled)
         self._reports += self._line_found  # without samples it stands: that none come is told as such
         self._reports += self.feedback.advance(age, self._unasked if enabled else "")
-        return Measurement(self.usable, self._reports)
+        return self._reports
 
     def _measure(self, received: int, now_ns: int, skipped: int, state: State, enabled: bool) -> None:
         self._reports = []
