@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 from importlib.metadata import version
 
-from mastd.program import run
+from mastd.program import CommandParser, run
 
 COMMANDS = ("plant", "rig", "soak")
 """Modules of ``hil_sim.commands`` in the order in which the help lists them."""
@@ -18,7 +18,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="hil-sim", description="The simulated world of the shaking table: plant, faults and rigs."
     )
     parser.add_argument("--version", action="version", version=f"hil-sim {version('mastd')}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=CommandParser
+    )
     for name in COMMANDS:
         import_module(f"hil_sim.commands.{name}").add_parsers(subparsers)
     return parser

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 
 from mastd.loop.realtime.rights import single_threaded_algebra
-from mastd.program import run
+from mastd.program import CommandParser, run
 
 COMMANDS = (
     "init",
@@ -43,7 +43,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="mastd", description="Real-time control daemon for a hydraulic multi-axis shaking table."
     )
     parser.add_argument("--version", action="version", version=f"mastd {version('mastd')}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=CommandParser
+    )
     for name in COMMANDS:
         import_module(f"mastd.commands.{name}").add_parsers(subparsers)
     return parser

@@ -6,6 +6,7 @@ what a command does, nor its exit code.
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import contextlib
 import errno
@@ -21,7 +22,7 @@ import traceback
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from mastd.errors import MastdError, UsageError, printable
 
@@ -41,6 +42,21 @@ _SURROUNDINGS: Final = (
     | {errno.ENOMEM, errno.EBUSY}
 )
 """What a machine refuses a program that is in order."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parse the arguments of a command; one too many is told with its own usage, not with the program's."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all there is; end with exit code 2 where something is left."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.leave_out(unknown)
+        return known, []
+
+    def leave_out(self, unknown: list[str]) -> None:
+        """Say what is left, and end."""
+        self.error(f"unrecognized arguments: {printable(' '.join(unknown), keep='')}")
 
 
 def run(work: Callable[[], int]) -> int:

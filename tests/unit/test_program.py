@@ -111,6 +111,25 @@ def test_a_defect_in_a_process_of_its_own_is_70_too(tmp_path: Path) -> None:
     assert re.fullmatch(rf"a defect of mastd, TypeError: .*; please send {tmp_path}\S+\n", done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("words", "usage", "left"),
+    [
+        (["export", "first.mcap", "second.mcap"], "usage: mastd export ", "second.mcap"),
+        (["vehicle", "bump", "--rack", "5mm"], "usage: mastd vehicle bump ", "--rack 5mm"),
+        (["ctl", "raise", "now"], "usage: mastd ctl raise ", "now"),
+    ],
+)
+def test_one_argument_too_many_is_told_with_the_usage_of_its_command(
+    capsys: pytest.CaptureFixture[str], words: list[str], usage: str, left: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    printed = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert printed.startswith(usage)
+    assert f"error: unrecognized arguments: {left}" in printed
+
+
 @pytest.mark.parametrize("words", LONG, ids=lambda words: words[0])
 def test_a_name_that_is_too_long_is_one_line(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mastd.commands.quantities import quantity
 from mastd.errors import REFUSED, UsageError, printable
 from mastd.panel.status_text import answer_text, line, page
+from mastd.program import CommandParser
 from mastd.wire.access.verbs import BY_NAME, STOPPING
 
 if TYPE_CHECKING:
@@ -32,17 +33,15 @@ LINE_S = 0.5
 _NEGATIVE_QUANTITY = re.compile(r"-\.?[0-9]")
 
 
-class _VerbParser(argparse.ArgumentParser):
+class _VerbParser(CommandParser):
     """The parser of a verb; one that is not to be refused ignores what it does not know."""
 
     refuses = True
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        known, unknown = super().parse_known_args(args, namespace)
-        if unknown and not self.refuses:
-            print(f"{self.prog}: ignored: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
-            unknown = []
-        return known, unknown
+    def leave_out(self, unknown: list[str]) -> None:
+        if self.refuses:
+            super().leave_out(unknown)
+        print(f"{self.prog}: ignored: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
 
 
 def add_parsers(subparsers: Subparsers) -> None:
