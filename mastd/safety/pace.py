@@ -83,9 +83,10 @@ class SampleLoss:
 
         It stands until that of the next second is known.
         """
-        if self._sequence is not None:
-            self._lost += max(0, sequence - self._sequence - received)
-        self._sequence = sequence
+        last, self._sequence = self._sequence, sequence
+        lost = sequence - last - received if last is not None else 0
+        if lost > 0:
+            self._lost += lost
         self._received += received
         if self._received >= self._window:
             ratio = self._lost / (self._received + self._lost)
@@ -168,9 +169,9 @@ class PlantClock:
             self._window_began_ns, self._drift = now_ns, ""
             return f"drive time ran backwards by {(last - plant_ns) * 1e-9:.3f} s"
         lead = now_ns - plant_ns
-        early = self._before is not None and lead < self._before - self._difference_ns
-        if early and self._drifted(lead, round_trip_ns) < 0:
-            self._report_drift(self._before - lead, "ahead")
+        before = self._before
+        if before is not None and lead < before - self._difference_ns and self._drifted(lead, round_trip_ns):
+            self._report_drift(before - lead, "ahead")
         if self._smallest is None or lead < self._smallest:
             self._smallest, self._trip = lead, round_trip_ns
         if now_ns - self._window_began_ns >= SECOND_NS:

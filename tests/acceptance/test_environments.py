@@ -22,7 +22,7 @@ from tests.support.lab import PATIENCE, Lab
 NOBODY = 12345
 """A user without an entry in passwd."""
 IS_ROOT = os.geteuid() == 0
-SETPRIV = shutil.which("setpriv")
+SETPRIV, UNSHARE = shutil.which("setpriv"), shutil.which("unshare")
 needs_root = pytest.mark.skipif(not (IS_ROOT and SETPRIV), reason="only root can become another user")
 CLOSED_TO_ME = ["--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
 AS_NOBODY = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
@@ -207,3 +207,24 @@ def test_what_may_not_be_entered_is_one_line_for_every_command(anywhere: Lab) ->
     lines = [line for line in ended.stderr.splitlines() if FIRST_TIME not in line]
     assert len(lines) == len(commands), ended.stderr
     assert all("closed" in line and "Permission denied" in line for line in lines[:-1]), ended.stderr
+
+
+@pytest.mark.skipif(not (IS_ROOT and UNSHARE), reason="only root can mount a small disk")
+def test_a_disk_that_fills_during_a_run_hides_neither_its_fault_nor_the_cause(anywhere: Lab) -> None:
+    runs = anywhere.directory / "runs"
+    runs.mkdir()
+    small = ["sh", "-c", 'mount -t tmpfs -o size=600k tmpfs "$0" && exec "$@"', str(runs)]
+    words = [sys.executable, "-m", "mastd", *RUN, "--fault", "estop@3s", "--json"]
+    ended = subprocess.run(
+        [str(UNSHARE), "--mount", *small, *words],
+        cwd=anywhere.directory,
+        env=anywhere.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    document = json.loads(ended.stdout)
+    assert (ended.returncode, document["verdict"]) == (3, "fault"), ended.stderr
+    assert (document["fault"]["name"], FULL in str(document)) == ("ESTOP", True)
+    assert "free some space" in ended.stderr, "told before the motion"

@@ -33,7 +33,7 @@ import math
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray, IntArray, whole_numbers
 from mastd.control.estimation.layout import (
     COUNT,
     MOTION,
@@ -267,6 +267,7 @@ class MotionEstimator:
             status=np.zeros(size_of(STATUS), dtype=np.int64),
             sensor_status=np.zeros((size_of(SENSOR_STATUS), m), dtype=np.int64),
         )
+        self._status = whole_numbers(self.state.status)
         motion = self.state.motion
         self.pose = motion[MOTION.pose :][:6]
         self.rates = motion[MOTION.rate :][:6]
@@ -282,7 +283,7 @@ class MotionEstimator:
     @property
     def excluded(self) -> int:
         """Bits of the accelerometers that the last sample was estimated without."""
-        return int(self.state.status[STATUS.excluded])
+        return self._status[STATUS.excluded]
 
     @property
     def settled(self) -> bool:

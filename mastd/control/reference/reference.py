@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, numbers
 from mastd.control.reference.kernels import TIMES, Paths, Source, Spline, advance, state_arrays
 from mastd.control.reference.master_gain import LAGS_PER_CHANGE, MASTER_GAIN
 from mastd.control.reference.paths import (
@@ -101,6 +101,7 @@ class Reference:
         self.path = state.path
         self._fade = state.times[TIMES.fade :]
         self._points = self.preview.state
+        self._scaling, self._preview = numbers(state.scaling), numbers(self._points)
         scaling, gain = state.scaling, state.gain
         scaling[[TIME_SCALING.speed, TIME_SCALING.requested]] = 1.0
         bounds = speed_bounds(limits.stop_time)
@@ -114,12 +115,12 @@ class Reference:
     @property
     def time(self) -> float:
         """Time τ on the present path, in seconds."""
-        return float(self.state.scaling[TIME_SCALING.time])
+        return self._scaling[TIME_SCALING.time]
 
     @property
     def speed(self) -> float:
         """Speed σ of path time: 1 plays, 0 stands."""
-        return float(self.state.scaling[TIME_SCALING.speed])
+        return self._scaling[TIME_SCALING.speed]
 
     @property
     def gain(self) -> float:
@@ -168,7 +169,7 @@ class Reference:
     def blocked(self) -> str:
         """What the path would run into if it were played on; empty for nothing, and while it is to stand."""
         if (
-            self._points[PREVIEW.limit] > 0.0
+            self._preview[PREVIEW.limit] > 0.0
             or self.state.scaling[TIME_SCALING.requested] == 0.0
             or self._points[PREVIEW.wall] < 0.0
         ):

@@ -6,6 +6,7 @@ follows, and whether the actuators alone carry the table, and saturation becomes
 
 from __future__ import annotations
 
+from mastd.arrays import numbers
 from mastd.control.reference.kernels import Source
 from mastd.control.reference.reference import Reference
 from mastd.control.sine.correction import NOTHING, SineCorrection
@@ -69,8 +70,7 @@ class LoopControl:
             ),
             identified,
         )
-        # A memoryview takes a number in half the time that its array does.
-        self._inputs = memoryview(self._control.inputs)
+        self._inputs = numbers(self._control.inputs)
         self._sensing = sensing
         self._supply = frame.field("sample.supply_pressure")
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)

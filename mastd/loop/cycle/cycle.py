@@ -13,6 +13,7 @@ import os
 import traceback
 from collections.abc import Sequence
 
+from mastd.arrays import numbers
 from mastd.control.reference.kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import printable
@@ -71,8 +72,7 @@ class Cycle:
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self.command.sequence = -1  # none was sent
-        # A memoryview takes a number in half the time that its array does.
-        self._numbers = memoryview(self.frame.values)
+        self._numbers = numbers(self.frame.values)
         self._period_ns, self._period = daemon.period_ns, daemon.period_ns * 1e-9
         self.sensing = Sensing(table, daemon, observer, self.frame, self.sample, self.command)
         self.rigs = LoopRigs(rigs, self.frame, self.sensing, self._period)

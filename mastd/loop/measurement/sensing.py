@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, numbers
 from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.control.estimation.pose_estimate import PoseModel, smoothing_factor
 from mastd.kernel import entry
@@ -104,7 +104,8 @@ class Sensing:
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
         self._raw_pressures = frame.field("sample.pressures")
-        self._frame = frame.values
+        self._frame, self._numbers = frame.values, numbers(frame.values)
+        self._height = frame.index["pose"] + 2
         self._timeouts = daemon.timeouts
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
@@ -273,7 +274,7 @@ class Sensing:
             dt = max(steps, 0) * self._period
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
         watched = WATCHED.get(state, 0)
-        above = bool(self.pose[2] > self._risen_height)
+        above = self._numbers[self._height] > self._risen_height
         self._risen = above if state is State.LOWERING else state in UP and (self._risen or above)
         if not self._risen:
             watched &= ~STROKE_BIT  # a table that was stopped near its stops is no fault

@@ -181,6 +181,7 @@ def test_a_rig_dies_comes_back_and_another_one_stops_the_run(play: Callable[...,
             lever.stop()
             document, record = run.result()
     assert document["state"] == "READY", document
+    assert document["cause"] == "stopped by rig lever"
     assert ("RUNNING", "STOPPING") in changes(record)
     present, steering, throttle, delay = record.matrix(
         [f"rig.pedals.{name}" for name in ("present", "steering", "throttle", "delay")]
