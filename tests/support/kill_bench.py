@@ -195,8 +195,8 @@ class Bench:
         rows = np.zeros((0, 19))
         deadline = time.monotonic() + 30.0
         while True:
-            new = np.fromfile(self._log, dtype="<f8", offset=self._read)
-            new = new[: len(new) // 19 * 19].reshape(-1, 19)
+            values = np.fromfile(self._log, dtype="<f8", offset=self._read)
+            new = values[: len(values) // 19 * 19].reshape(-1, 19)
             self._read += new.nbytes
             rows = np.concatenate((rows, new))
             if until <= 0.0 or (len(rows) and rows[-1, 0] >= until):

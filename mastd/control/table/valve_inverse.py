@@ -78,5 +78,5 @@ def roll_off(frequency: FloatArray, bandwidth: float) -> FloatArray:
     return np.asarray(0.5 * (1.0 + np.cos(np.pi * way)))
 
 
-def _real(values: ComplexArray) -> FloatArray:
+def _real(values: ComplexArray | FloatArray) -> FloatArray:
     return np.concatenate((values.real, values.imag))

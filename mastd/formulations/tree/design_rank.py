@@ -7,8 +7,10 @@ values are of the order of 1, as in ``mastd/vehicle/model/mobility.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
@@ -118,7 +120,7 @@ def _repeated(
     )
 
 
-def _rank(values: FloatArray) -> int:
+def _rank(values: NDArray[np.floating[Any]]) -> int:
     maximum = float(values[0]) if values.size else 0.0
     return int(np.count_nonzero(values > RANK_TOLERANCE * maximum))
 

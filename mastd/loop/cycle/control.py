@@ -26,6 +26,7 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
+_STREAM = Source.STREAM  # looking a member up costs 0.1 µs: once for all cycles
 SUPPORTED = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which the actuators alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
@@ -127,7 +128,7 @@ class LoopControl:
         inputs[INPUT.accel_valid] = sensing.excluded_accelerometers < MAX_EXCLUDED
         if fresh:
             self._step = sensing.sample.step
-        inputs[INPUT.not_previewed] = reference.source is Source.STREAM
+        inputs[INPUT.not_previewed] = reference.source is _STREAM
         broken = reference.broken != self._broken
         inputs[INPUT.discontinuous] = broken
         self._broken = reference.broken

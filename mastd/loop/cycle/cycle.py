@@ -42,6 +42,9 @@ from mastd.settings.table.table import TableSettings
 from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import Command, DriveMode, Sample, Stage
 
+# Looking a member up costs 0.1 µs: those of every cycle are looked up once.
+_RUNNING, _ARMED = State.RUNNING, State.ARMED
+
 
 def exception_text(error: Exception) -> str:
     """Return what an exception is, and where it was raised, in one short line."""
@@ -119,7 +122,7 @@ class Cycle:
         payload = self.payload_check.inspect(state)
         pace = self._account(skipped, late_ns)
         elapsed = (1 + skipped) * self._period
-        limits = self._watch.inspect(state is State.RUNNING, self.sensing.usable, elapsed)
+        limits = self._watch.inspect(state is _RUNNING, self.sensing.usable, elapsed)
         supervisor.reports = [*measured, *rigs, *vehicle, *payload, *pace, *limits]
         self._decide(verb, now_ns, arguments)
         self._follow(skipped)
@@ -140,7 +143,7 @@ class Cycle:
         supervisor = self.supervisor
         before = supervisor.state
         supervisor.decide(verb, now_ns, arguments)
-        if before is State.ARMED and supervisor.state is State.RUNNING:
+        if before is _ARMED and supervisor.state is _RUNNING:
             self._digest.begin()
             assert self.orders.loaded is not None
             self._watch.begin(self.orders.loaded.limits)

@@ -19,7 +19,7 @@ from mastd.loop.measurement.sensing import Sensing
 from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import ON_PROFILE, Conditions, Event, State, next_state
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
+from mastd.wire.access.verbs import EVENT_OF_VERB, NO_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, Sample, SampleFlag, Stage
 
 _EVENT_OF_ACTION = {
@@ -27,6 +27,8 @@ _EVENT_OF_ACTION = {
     Action.STOP: Event.FAULT_STOP,
     Action.POWER_OFF: Event.FAULT_POWER_OFF,
 }
+# Looking a member up costs 0.1 µs: those of every cycle are looked up once.
+_RUNNING, _FOLLOW = State.RUNNING, DriveMode.FOLLOW
 _WAITING = frozenset({State.LOW, State.HIGH})
 _BUSY = frozenset({Code.SAMPLE_STALE, Code.SAMPLE_MISSING, Code.OVERRUN, Code.STALL})
 _BUSY |= {Code.LOOP_STUCK, Code.LATE_CYCLES, Code.CLOCK}
@@ -79,7 +81,7 @@ class Supervisor:
     @property
     def enabled(self) -> bool:
         """The drive follows the daemon's set-points."""
-        return self.mode is DriveMode.FOLLOW
+        return self.mode is _FOLLOW
 
     @property
     def resting(self) -> bool:
@@ -120,7 +122,7 @@ class Supervisor:
                 for report in self.reports
             ]
         stopping = self._faults(now_ns) if self.reports or self.latch.active else None
-        if verb is not Verb.NONE:
+        if verb is not NO_VERB:
             if stopping is None or verb in (Verb.STOP, Verb.ESTOP):
                 self._request(verb, arguments, now_ns)
             else:
@@ -226,7 +228,7 @@ class Supervisor:
 
     def _observation(self, now_ns: int) -> Event | None:
         state, reference = self.state, self._reference
-        if state is State.RUNNING:
+        if state is _RUNNING:
             return Event.PROFILE_ENDED if self._orders.ended and reference.settled else None
         if state is State.LOW and self._sample.stage >= Stage.LOW:
             return Event.LOW_STAGE_REACHED

@@ -57,6 +57,8 @@ WATCHED: dict[State, int] = {
 
 UP = frozenset(state for state, mask in WATCHED.items() if mask != RESTING)
 """States in which the table may be clear of its stops."""
+# Looking a member up costs 0.1 µs: those of every cycle are looked up once.
+_OFF, _LOWERING, _FAULT = State.OFF, State.LOWERING, State.FAULT
 STROKE_BIT = bits(Code.STROKE)
 UNASKED_BIT = bits(Code.UNASKED_MOTION)
 
@@ -240,7 +242,7 @@ class Sensing:
         else:
             self._command_loss.reset()
         if self.usable:
-            self._estimate(State.OFF if state is State.FAULT and not enabled else state, enabled)
+            self._estimate(_OFF if state is _FAULT and not enabled else state, enabled)
         self._standing = tuple(self._reports)
 
     def _check(self, received: int, now_ns: int) -> None:
@@ -275,7 +277,7 @@ class Sensing:
             smoothing = smoothing_factor(self._corner, dt) if dt > 0.0 else 0.0
         watched = WATCHED.get(state, 0)
         above = self._numbers[self._height] > self._risen_height
-        self._risen = above if state is State.LOWERING else state in UP and (self._risen or above)
+        self._risen = above if state is _LOWERING else state in UP and (self._risen or above)
         if not self._risen:
             watched &= ~STROKE_BIT  # a table that was stopped near its stops is no fault
         if self.last_ns - self._bridged_ns < self._rejoin_ns:

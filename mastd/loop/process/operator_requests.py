@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from mastd.wire.access.verbs import Verb
+from mastd.wire.access.verbs import NO_VERB, Verb
 from mastd.wire.common.blocks import ARGUMENTS, REQUEST, NewestValueBlock
 
 VERBS = {int(verb): verb for verb in Verb}
@@ -38,7 +38,7 @@ class RequestPort:
         """Return what to do in this cycle; NONE when nothing new was asked for."""
         block = self._block
         if not (block.changed() and block.read()):
-            return Verb.NONE
+            return NO_VERB
         values = block.values
         self.heartbeat = float(values[HEARTBEAT])
         stops, estops, number = _whole(values[STOPS]), _whole(values[ESTOPS]), _whole(values[NUMBER])

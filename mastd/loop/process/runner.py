@@ -22,7 +22,7 @@ from mastd.loop.process.status_publisher import PUBLISH_EVERY, StatusPublisher
 from mastd.loop.realtime.clock import PeriodicClock
 from mastd.record.recorder import RecorderHandle
 from mastd.safety.faults import Code
-from mastd.wire.access.verbs import Verb
+from mastd.wire.access.verbs import NO_VERB, Verb
 from mastd.wire.plant.socket_link import LOST_PLANT_NS, PlantHello, PlantLink
 
 FIRST_SAMPLE_NS = 100_000_000
@@ -31,6 +31,7 @@ MAX_OLD_READS = 200
 ALONE_IN_A_ROW = 5
 PROGRAM = "the daemon"
 """Who asks where no operator, no rig and no signal does."""
+_NOTHING = (NO_VERB, NO_VERB, NO_VERB)
 _Result = TypeVar("_Result")
 
 
@@ -128,8 +129,7 @@ class Runner:
 
     def _step(self, fresh: int, now_ns: int, skipped: int = 0, late_ns: int = 0) -> None:
         """One cycle with the newest request, or else with what the script asks for."""
-        nothing = (Verb.NONE, Verb.NONE, Verb.NONE)
-        verb, asked, stop = self._guarded(self._ask, now_ns, instead=nothing)
+        verb, asked, stop = self._guarded(self._ask, now_ns, instead=_NOTHING)
         try:
             self._cycle.step(fresh, now_ns, verb, skipped, late_ns, self._requests.arguments)
         except Exception as error:
@@ -142,7 +142,7 @@ class Runner:
         """Return the verb of this cycle, what an operator has asked for, and what a rig has."""
         # A stop of a rig goes before everything; what an operator has asked for waits for the next cycle.
         stop = self._cycle.rigs.stop_asked()
-        asked = Verb.NONE if stop else self._requests.take()
+        asked = NO_VERB if stop else self._requests.take()
         by = self._cycle.rigs.stopped_by if stop else self._requests.by if asked else PROGRAM
         self._cycle.supervisor.asker = by
         return stop or asked or self._script.next(now_ns), asked, stop

@@ -10,8 +10,9 @@ from mastd.errors import MastdError
 from mastd.loop.cycle.supervisor import Supervisor
 from mastd.safety.faults import Code, Fault
 from mastd.safety.states import State
-from mastd.wire.access.verbs import Verb
+from mastd.wire.access.verbs import NO_VERB, Verb
 
+_RUNNING = State.RUNNING  # looking a member up costs 0.1 µs: once for all cycles
 PATIENCE_NS = 5_000_000_000
 """How long a refused raise or arm is asked for again: the first samples may still be on their way."""
 
@@ -99,8 +100,8 @@ class RunScript:
     def next(self, now_ns: int) -> Verb:
         """Return what to ask for in this cycle."""
         state = self.supervisor.state
-        if state is State.RUNNING and not self.stop_requested:
-            return Verb.NONE
+        if state is _RUNNING and not self.stop_requested:
+            return NO_VERB
         self.supervisor.asker = self._stop.by or self.supervisor.asker
         match state:
             case State.OFF:

@@ -36,7 +36,7 @@ from mastd.safety.faults import Action, Code, Report
 from mastd.safety.states import State
 from mastd.settings.rigs.channels import MAX_CHANNELS, MAX_RIGS, VEHICLE
 from mastd.settings.rigs.rigs import RigChannel, RigsSettings
-from mastd.wire.access.verbs import Verb
+from mastd.wire.access.verbs import NO_VERB, Verb
 from mastd.wire.common.rig_block import (
     ESTOPS,
     FRAME_HEAD,
@@ -152,11 +152,11 @@ class LoopRigs:
         """Return STOP or ESTOP where a rig has newly asked for it, else NONE."""
         link = self._link
         if link is None:
-            return Verb.NONE
+            return NO_VERB
         # Counters, which say the same whether the rest of the block is whole or not.
         stops, estops = link.values.peek(STOPS), link.values.peek(ESTOPS)
         if stops == self._stops and estops == self._estops:
-            return Verb.NONE
+            return NO_VERB
         verb = Verb.ESTOP if estops > self._estops else Verb.STOP if stops > self._stops else Verb.NONE
         self._stops, self._estops = max(stops, self._stops), max(estops, self._estops)
         if verb:

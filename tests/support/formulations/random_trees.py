@@ -58,7 +58,9 @@ def random_tree(rng: Generator) -> Tree:
     groups = 1
     racks = []
     for _ in range(rng.integers(0, 3)):
-        racks.append(links.add(chassis, groups, _ROTATIONAL[rng.integers(0, 2)], rng.choice([FREE, DRIVEN])))
+        racks.append(
+            links.add(chassis, groups, _ROTATIONAL[rng.integers(0, 2)], int(rng.choice([FREE, DRIVEN])))
+        )
         groups += 1
     rows: list[tuple[int, list[int]]] = []
     for _ in range(rng.integers(1, 5)):

@@ -128,7 +128,9 @@ def test_corners_of_the_travel_are_reached_exactly(table: TableSettings) -> None
     proved = named(prove(cueing, SEAT, table, CABIN).limits)["stroke"].worst
     travel = boxes(cueing).travel
     random = np.random.default_rng(2)
-    places = np.vstack((random.choice([-1.0, 1.0], (300, 6)), random.uniform(-1.0, 1.0, (300, 6))))
+    places: FloatArray = np.vstack(
+        (random.choice([-1.0, 1.0], (300, 6)), random.uniform(-1.0, 1.0, (300, 6)))
+    )
     neutral = np.array([actuator.neutral_length for actuator in table.links])
     longest = float(np.max(np.abs(lengths(places * travel, table) - neutral)))
     assert 0.985 * proved <= longest <= proved
@@ -147,7 +149,7 @@ def test_rates_accelerations_and_jerks_at_the_corners_of_all_boxes(
     powers = np.stack([np.ones_like(times), times, times**2 / 2.0, times**3 / 6.0], axis=1)
     worst = np.zeros(4)
     for _ in range(800):
-        path = powers @ (rows * random.choice([-1.0, 1.0], (4, 6)))
+        path: FloatArray = powers @ (rows * random.choice([-1.0, 1.0], (4, 6)))
         fitted = np.polynomial.polynomial.polyfit(times / times[-1], lengths(path, table), 7)
         for order in range(1, 4):
             derivative = fitted[order] * math.factorial(order) / times[-1] ** order
