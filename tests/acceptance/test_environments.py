@@ -213,10 +213,12 @@ def test_what_may_not_be_entered_is_one_line_for_every_command(anywhere: Lab) ->
 def test_a_disk_that_fills_during_a_run_hides_neither_its_fault_nor_the_cause(anywhere: Lab) -> None:
     runs = anywhere.directory / "runs"
     runs.mkdir()
-    small = ["sh", "-c", 'mount -t tmpfs -o size=600k tmpfs "$0" && exec "$@"', str(runs)]
-    words = [sys.executable, "-m", "mastd", *RUN, "--fault", "estop@3s", "--json"]
+    mounting = 'mount -t tmpfs -o size=600k tmpfs "$0" && exec "$@"'
+    small = [str(UNSHARE), "--mount", "sh", "-c", mounting, str(runs)]
+    if subprocess.run([*small, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a small disk cannot be mounted here")
     ended = subprocess.run(
-        [str(UNSHARE), "--mount", *small, *words],
+        [*small, sys.executable, "-m", "mastd", *RUN, "--fault", "estop@3s", "--json"],
         cwd=anywhere.directory,
         env=anywhere.environment,
         capture_output=True,
@@ -225,6 +227,6 @@ def test_a_disk_that_fills_during_a_run_hides_neither_its_fault_nor_the_cause(an
         check=False,
     )
     document = json.loads(ended.stdout)
-    assert (ended.returncode, document["verdict"]) == (3, "fault"), ended.stderr
-    assert (document["fault"]["name"], FULL in str(document)) == ("ESTOP", True)
-    assert "free some space" in ended.stderr, "told before the motion"
+    assert (ended.returncode, document["verdict"], document["state"]) == (3, "fault", "ESTOP"), ended.stderr
+    assert document["cause"] == f"emergency stop: e-stop input of the drive; recorder lost: {FULL}"
+    assert "its record may break off; free some space" in ended.stderr, "told before the motion"
