@@ -33,7 +33,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.errors import FormatError, MastdError, UsageError
+from mastd.errors import REFUSED, FormatError, MastdError, UsageError
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import lengths_at
 from mastd.record.channels import AXES
@@ -268,7 +268,7 @@ class Episode:
         if self._asked_load is not None:
             output, errors = self._asked_load.communicate(timeout=150.0)
             code = self._asked_load.returncode
-            wanted = 1 if case.signal == "KILL" else 0
+            wanted = REFUSED if case.signal == "KILL" else 0
             self.outcome.expect(code == wanted, f"load ended with {code}: {output} {errors}")
         if case.state in ("RUNNING", "HOLD"):
             if bench.state() == "HOLD":
