@@ -216,4 +216,4 @@ class Cycle:
 
     def note_compute(self, nanoseconds: int) -> None:
         """Keep the processor time of the cycle that has just ended, for the next frame."""
-        self.frame.values[SCALAR.compute] = nanoseconds * 1e-9
+        self._numbers[SCALAR.compute] = nanoseconds * 1e-9
