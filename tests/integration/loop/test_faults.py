@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from mastd.control.reference.reference import Reference
 from mastd.loop.process import host
 from mastd.loop.process.host import Connection, Processes, ServiceHooks
 from mastd.loop.process.installation import Plan
@@ -143,33 +143,25 @@ def test_the_same_run_without_a_fault_completes(plan: Plan, tmp_path: Path) -> N
     shutil.rmtree(tmp_path, ignore_errors=True)
 
 
-class BreakingTimeline:
-    """A motion that can be read for a while; then reading it raises."""
+def test_an_exception_in_a_cycle_powers_off(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow, left = Reference.advance, iter(range(12_000))
 
-    def __init__(self, timeline: Timeline, reads: int) -> None:
-        self._timeline = timeline
-        self._left = reads
+    def follow_for_a_while(self: Reference, dt: float, timeline: Timeline | None = None) -> None:
+        if timeline is not None and next(left, None) is None:
+            raise RuntimeError("the motion has gone")
+        follow(self, dt, timeline)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "coefficients":
-            self._left -= 1
-            if self._left < 0:
-                raise RuntimeError("the motion has gone")
-        return getattr(self._timeline, name)
-
-
-def test_an_exception_in_a_cycle_powers_off(plan: Plan, tmp_path: Path) -> None:
-    broken = cast(Timeline, BreakingTimeline(plan.timeline, 12_000))
-    outcome, record = play(
-        replace(plan, ready=replace(plan.ready, timeline=broken)), tmp_path / "run.mcap", ()
-    )
+    monkeypatch.setattr(Reference, "advance", follow_for_a_while)
+    outcome, record = play(plan, tmp_path / "run.mcap", ())
     assert outcome.fault is not None
     assert outcome.fault.code is Code.LOOP_EXCEPTION
     assert "RuntimeError" in outcome.fault.cause
     assert "the motion has gone" in outcome.fault.cause
     assert outcome.state is State.FAULT
     (told, *_) = [event for event in record.events if event.get("event") == "exception"]
-    assert "__getattr__" in str(told["trace"]), "the trace is kept for whoever mends it"
+    assert "follow_for_a_while" in str(told["trace"]), "the trace is kept for whoever mends it"
     stages = record.columns["command.length.1"]
     assert np.isfinite(stages).all()
     assert record.columns["pose.heave"][-1] < -0.045, "the drive has let the table down"
