@@ -23,9 +23,7 @@ SEED ?= 1
 FRAMES ?= 1000000
 EPISODES ?= 300
 PEER_PROGRAMS := ../shared/peers/vehicle
-SIDE_BY_SIDE := not evidence and not real_time and not alone
 IN_PAIRS := real_time and not alone and not evidence
-AGAIN := $(BIN)/pytest -q --last-failed --last-failed-no-failures none
 
 # Where it is set, each of some thousand processes would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -59,14 +57,15 @@ docs: $(STAMP)
 
 # First what several tests would otherwise wait for or compile twice: vehicle, plant and cycle take a core, types and
 # another solver, which finds compiled what both need, the other. Then all cores, two of them as a rule, share the
-# tests that mind no neighbour; then come, two at a time, those in real time, and one by one those about measured time.
-# What fails beside a neighbour, who may have had the processor, is judged again without; it is told both times.
+# tests that mind no neighbour; then come, two at a time, those in real time (one that fails beside a neighbour is judged
+# again without), and one by one those about measured time.
 test: lint
 	@{ $(BIN)/mypy && $(BIN)/mastd vehicle bump --duration 5ms --solver independent > /dev/null; } & beside=$$!; \
 	  $(BIN)/mastd vehicle bump --duration 5ms > /dev/null && $(BIN)/hil-sim soak --hours 0.001 > /dev/null; \
 	  compiled=$$?; wait $$beside && exit $$compiled
-	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m '$(SIDE_BY_SIDE)' || $(AGAIN) -m '$(SIDE_BY_SIDE)'; \
-	  together=$$?; $(BIN)/pytest -q -n 2 --dist worksteal -m '$(IN_PAIRS)' || $(AGAIN) -m '$(IN_PAIRS)'; \
+	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal -m 'not evidence and not real_time and not alone'; \
+	  together=$$?; $(BIN)/pytest -q -n 2 --dist worksteal -m '$(IN_PAIRS)' || \
+	  $(BIN)/pytest -q --last-failed --last-failed-no-failures none -m '$(IN_PAIRS)'; \
 	  in_pairs=$$?; \
 	  $(BIN)/pytest -q -m 'alone and not evidence' && exit $$((together + in_pairs))
 

@@ -1,4 +1,4 @@
-"""The edges of every program: its standard streams, its exit codes, and what is left of a defect.
+"""The edges of every program: arguments, standard streams, exit codes, and what is left of a defect.
 
 Streams may be closed, full, of a terminal that is gone, or without the signs of this text: none of it changes
 what a command does, nor its exit code.
@@ -51,11 +51,11 @@ class CommandParser(argparse.ArgumentParser):
         """Parse all there is; end with exit code 2 where something is left."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.leave_out(unknown)
+            self.reject(unknown)
         return known, []
 
-    def leave_out(self, unknown: list[str]) -> None:
-        """Say what is left, and end."""
+    def reject(self, unknown: list[str]) -> None:
+        """End with what is left."""
         self.error(f"unrecognized arguments: {printable(' '.join(unknown), keep='')}")
 
 

@@ -20,7 +20,7 @@ class LineDelay:
     """Tells delay and jitter of the line; ``period`` in s."""
 
     def __init__(self, settings: RoundTripSettings, period: float) -> None:
-        self._settings, self._indicate = settings, settings.indicate
+        self._settings = settings
         self._period = period
         self._half = max(1, round(0.5 * settings.window / period))
         self._second = round(SECOND / period)
@@ -45,6 +45,7 @@ class LineDelay:
                 self._clear()
                 self._stopped = False
             return ()
+        limits = self._settings
         if self._passed >= self._half:
             self._before, self._passed = self._smallest, 0
         if self._passed == 0 or age < self._smallest:
@@ -52,13 +53,13 @@ class LineDelay:
         self._passed += 1
         self._cycles += 1
         self._largest = max(self._largest, age)
-        if age > self._indicate:
+        if age > limits.indicate:
             self._late += 1
         if self._cycles >= self._second:
             self._judge_jitter()
-        if age <= self._indicate and not self._stopped and not self._jitter:
+        if age <= limits.indicate and not self._stopped and not self._jitter:
             return ()
-        limits, delay = self._settings, self.delay
+        delay = self.delay
         if delay > limits.stop or (self._stopped and delay > limits.indicate):
             self._stopped = True
             return (Report(Code.LINE_DELAY, self._text(delay, limits.stop)),)

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -61,20 +61,29 @@ def environment(lab: Lab, changed: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in lab.environment.items() if name not in changed} | texts
 
 
-def done(lab: Lab, words: tuple[str, ...], around: Surroundings) -> subprocess.CompletedProcess[str]:
-    """Run a command in these surroundings."""
-    command = [sys.executable, "-m", "mastd", *words]
-    if around.privileges:
-        command = [str(SETPRIV), *around.privileges, *command]
+def ended_process(
+    lab: Lab, command: Sequence[str], variables: Mapping[str, str], typed: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in the lab's directory to its end; ``typed`` is its standard input."""
     return subprocess.run(
-        ["sh", "-c", f'exec "$@" {around.streams}', "sh", *command],
+        command,
+        input=typed,
         cwd=lab.directory,
-        env=environment(lab, around.changed),
+        env=variables,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=False,
     )
+
+
+def done(lab: Lab, words: tuple[str, ...], around: Surroundings) -> subprocess.CompletedProcess[str]:
+    """Run a command in these surroundings."""
+    command = [sys.executable, "-m", "mastd", *words]
+    if around.privileges:
+        command = [str(SETPRIV), *around.privileges, *command]
+    redirected = ["sh", "-c", f'exec "$@" {around.streams}', "sh", *command]
+    return ended_process(lab, redirected, environment(lab, around.changed))
 
 
 @pytest.fixture
@@ -189,16 +198,7 @@ def test_what_may_not_be_entered_is_one_line_for_every_command(anywhere: Lab) ->
     ]
     program = [sys.executable, "-c", SEVERAL]
     prefix = [str(SETPRIV), *CLOSED_TO_ME] if IS_ROOT else []
-    ended = subprocess.run(
-        [*prefix, *program],
-        input=json.dumps(commands),
-        cwd=anywhere.directory,
-        env=anywhere.environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    ended = ended_process(anywhere, [*prefix, *program], anywhere.environment, json.dumps(commands))
     closed.chmod(0o700)
     assert ended.returncode == 0, ended.stderr
     assert dict(zip(map(" ".join, commands), json.loads(ended.stdout), strict=True)) == dict.fromkeys(
@@ -217,15 +217,8 @@ def test_a_disk_that_fills_during_a_run_hides_neither_its_fault_nor_the_cause(an
     small = [str(UNSHARE), "--mount", "sh", "-c", mounting, str(runs)]
     if subprocess.run([*small, "true"], capture_output=True, check=False).returncode:
         pytest.skip("a small disk cannot be mounted here")
-    ended = subprocess.run(
-        [*small, sys.executable, "-m", "mastd", *RUN, "--fault", "estop@3s", "--json"],
-        cwd=anywhere.directory,
-        env=anywhere.environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    run = [*small, sys.executable, "-m", "mastd", *RUN, "--fault", "estop@3s", "--json"]
+    ended = ended_process(anywhere, run, anywhere.environment)
     document = json.loads(ended.stdout)
     assert (ended.returncode, document["verdict"], document["state"]) == (3, "fault", "ESTOP"), ended.stderr
     assert document["cause"] == f"emergency stop: e-stop input of the drive; recorder lost: {FULL}"

@@ -38,10 +38,11 @@ class _VerbParser(CommandParser):
 
     refuses = True
 
-    def leave_out(self, unknown: list[str]) -> None:
+    def reject(self, unknown: list[str]) -> None:
         if self.refuses:
-            super().leave_out(unknown)
-        print(f"{self.prog}: ignored: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
+            super().reject(unknown)
+        else:
+            print(f"{self.prog}: ignored: {printable(' '.join(unknown), keep='')}", file=sys.stderr)
 
 
 def add_parsers(subparsers: Subparsers) -> None:

@@ -28,7 +28,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray, numbers
-from mastd.control.reference.kernels import REST, TIMES, Paths, Source, Spline, advance, state_arrays
+from mastd.control.reference.kernels import (
+    PROFILE,
+    REST,
+    TIMES,
+    Paths,
+    Source,
+    Spline,
+    advance,
+    state_arrays,
+)
+from mastd.control.reference.kernels import (
+    STREAM as FROM_STREAM,
+)
 from mastd.control.reference.master_gain import LAGS_PER_CHANGE, MASTER_GAIN
 from mastd.control.reference.paths import (
     brake_duration,
@@ -45,8 +57,6 @@ from mastd.motion.profile.timeline import Timeline, at_rest
 
 _NOTHING = at_rest()
 """The timeline that is passed while none is loaded."""
-# Looking a member up costs 0.1 µs: those of every cycle are looked up once.
-_PROFILE, _STREAM = Source.PROFILE, Source.STREAM
 _CONTINUOUS = 1e-12
 """Metres, radians and their rates up to which a path begins where the last command was: rounding."""
 MAX_LATER = 32
@@ -103,7 +113,7 @@ class Reference:
         self.path = state.path
         self._fade = state.times[TIMES.fade :]
         self._points = self.preview.state
-        self._scaling, self._preview = numbers(state.scaling), numbers(self._points)
+        self._scaling_numbers, self._point_numbers = numbers(state.scaling), numbers(self._points)
         scaling, gain = state.scaling, state.gain
         scaling[[TIME_SCALING.speed, TIME_SCALING.requested]] = 1.0
         bounds = speed_bounds(limits.stop_time)
@@ -112,17 +122,17 @@ class Reference:
         gain[MASTER_GAIN.time_constant] = limits.level_time / LAGS_PER_CHANGE
         state.times[TIMES.duration] = 1.0
         self._advance: Callable[..., None] | None = None
-        self._read: Timeline | None = None
+        self._read, self._paths = _NOTHING, self._paths_of(_NOTHING)
 
     @property
     def time(self) -> float:
         """Time τ on the present path, in seconds."""
-        return self._scaling[TIME_SCALING.time]
+        return self._scaling_numbers[TIME_SCALING.time]
 
     @property
     def speed(self) -> float:
         """Speed σ of path time: 1 plays, 0 stands."""
-        return self._scaling[TIME_SCALING.speed]
+        return self._scaling_numbers[TIME_SCALING.speed]
 
     @property
     def gain(self) -> float:
@@ -145,7 +155,7 @@ class Reference:
         if not self.offset_faded:
             return False
         return (
-            self.source is not _PROFILE
+            self._number != PROFILE
             or not self.state.gain[MASTER_GAIN.error : MASTER_GAIN.time_constant].any()
             or not self.path.any()
         )
@@ -171,7 +181,7 @@ class Reference:
     def blocked(self) -> str:
         """What the path would run into if it were played on; empty for nothing, and while it is to stand."""
         if (
-            self._preview[PREVIEW.limit] > 0.0
+            self._point_numbers[PREVIEW.limit] > 0.0
             or self.state.scaling[TIME_SCALING.requested] == 0.0
             or self._points[PREVIEW.wall] < 0.0
         ):
@@ -282,7 +292,7 @@ class Reference:
 
     def advance(self, dt: float, timeline: Timeline | None = None) -> None:
         """Advance path time by ``dt`` seconds and write ``motion``; a profile is read from ``timeline``."""
-        source = REST if timeline is None and self.source is _PROFILE else self._number
+        source = REST if timeline is None and self._number == PROFILE else self._number
         read = _NOTHING if timeline is None else timeline
         if read is not self._read:
             self._read, self._paths = read, self._paths_of(read)
@@ -291,7 +301,7 @@ class Reference:
             periods = 1
             self.broken += 1
         self.later = self._later[:periods]
-        ahead = 0.0 if self.source is _STREAM else self._ahead  # a stream is not known ahead
+        ahead = 0.0 if self._number == FROM_STREAM else self._ahead  # a stream is not known ahead
         arguments = (source, self._paths, self.preview, (dt, ahead, self._period), self.motion, self.later)
         if self._advance is None:
             self._advance = entry(advance, arguments)

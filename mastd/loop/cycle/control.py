@@ -7,7 +7,7 @@ follows, and whether the actuators alone carry the table, and saturation becomes
 from __future__ import annotations
 
 from mastd.arrays import numbers
-from mastd.control.reference.kernels import Source
+from mastd.control.reference.kernels import STREAM
 from mastd.control.reference.reference import Reference
 from mastd.control.sine.correction import NOTHING, SineCorrection
 from mastd.control.table.command import TableControl
@@ -26,7 +26,6 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
 
-_STREAM = Source.STREAM  # looking a member up costs 0.1 µs: once for all cycles
 SUPPORTED = frozenset({State.READY, State.ARMED, State.RUNNING, State.HOLD, State.STOPPING})
 """States in which the actuators alone carry the table, so that their forces can be balanced."""
 SUPPLY_FILTER_TIME = 0.02
@@ -128,7 +127,7 @@ class LoopControl:
         inputs[INPUT.accel_valid] = sensing.excluded_accelerometers < MAX_EXCLUDED
         if fresh:
             self._step = sensing.sample.step
-        inputs[INPUT.not_previewed] = reference.source is _STREAM
+        inputs[INPUT.not_previewed] = reference.source == STREAM
         broken = reference.broken != self._broken
         inputs[INPUT.discontinuous] = broken
         self._broken = reference.broken

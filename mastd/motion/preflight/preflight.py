@@ -230,8 +230,8 @@ def _least_margin(limits: tuple[Limit, ...]) -> float:
 
 def _hot_windows(findings: Findings) -> Windows:
     """Return the windows that come near the worst value of any limit, and so decide at other scales too."""
-    columns = [np.max(peaks, axis=0) for peaks in findings.peaks]
-    worst: FloatArray = np.asarray(columns, dtype=np.float64).max(axis=0)
+    maxima = [np.max(peaks, axis=0) for peaks in findings.peaks]
+    worst: FloatArray = np.asarray(maxima, dtype=np.float64).max(axis=0)
     near = worst - np.where(np.isfinite(worst), _HOT_RANGE * np.abs(worst), 0.0)
     return [np.any(peaks >= near, axis=1) for peaks in findings.peaks]
 
