@@ -72,7 +72,7 @@ class LoopControl:
         )
         self._inputs = numbers(self._control.inputs)
         self._sensing = sensing
-        self._supply = frame.field("sample.supply_pressure")
+        self._supply = numbers(frame.field("sample.supply_pressure"))
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
         self._smoothed = table.supply.pressure
         self._maximum_pressure = MAX_PRESSURE * table.supply.pressure
@@ -116,7 +116,7 @@ class LoopControl:
         fresh = sensing.usable and sensing.pose_valid
         pressure = self._supply[0]
         if sensing.usable and 0.0 < pressure < self._maximum_pressure:
-            self._smoothed += self._smoothing * (float(pressure) - self._smoothed)
+            self._smoothed += self._smoothing * (pressure - self._smoothed)
         inputs[INPUT.supply_pressure] = self._smoothed
         inputs[INPUT.engaged] = follows
         inputs[INPUT.supported] = state in SUPPORTED

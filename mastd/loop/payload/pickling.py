@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Final
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mastd.arrays import aligned_zeros
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 _FOREIGN: Final = frozenset(
@@ -19,12 +24,12 @@ _FOREIGN: Final = frozenset(
         ("numpy", "ndarray"),
         ("numpy._core.multiarray", "_reconstruct"),
         ("numpy._core.multiarray", "scalar"),
-        ("numpy._core.numeric", "_frombuffer"),
         ("numpy.core.multiarray", "_reconstruct"),
         ("numpy.core.multiarray", "scalar"),
-        ("numpy.core.numeric", "_frombuffer"),
     }
 )
+_BUFFERS: Final = frozenset({("numpy._core.numeric", "_frombuffer"), ("numpy.core.numeric", "_frombuffer")})
+"""What numpy makes an array of bytes with; here it is ``_aligned_array``."""
 _PACKAGES: Final = (
     "mastd.vehicle.",
     "mastd.formulations.",
@@ -63,9 +68,21 @@ def unpack(data: bytes | memoryview) -> object:
         raise ValueError(f"not a pickle of mastd: {error}") from error
 
 
+def _aligned_array(
+    data: bytearray | bytes, dtype: np.dtype[Any], shape: tuple[int, ...], order: Literal["C", "F"]
+) -> NDArray[Any]:
+    """Return the array of these bytes, aligned as the vehicle's own arrays are."""
+    numbers = np.frombuffer(data, dtype)
+    array = aligned_zeros(numbers.shape, dtype)
+    array[:] = numbers
+    return array.reshape(shape, order=order)
+
+
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> object:
         """Return a class of the simulated vehicles or of numpy's arrays; raise for all else."""
+        if (module, name) in _BUFFERS:
+            return _aligned_array
         if (module, name) in _FOREIGN:
             return super().find_class(module, name)
         ours = module in _MODULES or (module.startswith(_PACKAGES) and not module.startswith(_PROGRAMS))

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray, IntArray, aligned_zeros
 from mastd.index_table import Entry, index_table, size_of
 from mastd.lanes import LANES
 from mastd.vehicle.joints.primitive import Primitive
@@ -79,9 +79,9 @@ def empty_joints(primitives: int, rows: int, driven: int) -> Joints:
     """Return the arrays for this many primitives, rows, and primitives that a drive moves."""
     return Joints(
         np.full((primitives, size_of(PRIMITIVE_INDEX)), -1, dtype=np.int64),
-        np.zeros((primitives, size_of(PRIMITIVE), LANES)),
-        np.zeros((rows, size_of(CONSTRAINT), LANES)),
-        np.zeros((driven, size_of(DRIVE), LANES)),
+        aligned_zeros((primitives, size_of(PRIMITIVE), LANES)),
+        aligned_zeros((rows, size_of(CONSTRAINT), LANES)),
+        aligned_zeros((driven, size_of(DRIVE), LANES)),
     )
 
 

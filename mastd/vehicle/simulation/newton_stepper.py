@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, aligned_zeros
 from mastd.lanes import LANES
 from mastd.roads.ground import Ground
 from mastd.vehicle.blocks.fields import WHEEL
@@ -118,7 +118,7 @@ class NewtonSteps:
             count = max(1, int(np.ceil(np.log(TOP_SPEED / min(least)) / np.log(SPEED_RATIO))))
             chosen_by = np.array([0.0, *(min(least) * SPEED_RATIO**k for k in range(1, count + 1))])
             made_for = chosen_by
-        cells = np.zeros((len(made_for), self.layout.cells, LANES))
+        cells = aligned_zeros((len(made_for), self.layout.cells, LANES))
         cores = np.zeros((len(made_for), 6, 6))
         for k in range(len(made_for)):
             self._load(rolling(model, settled, float(made_for[k])), relative=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, aligned_zeros
 from mastd.kernel import fused_kernel, separate_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import GROUP
@@ -43,7 +43,9 @@ class FullJacobian(NamedTuple):
     @classmethod
     def of(cls, layout: Layout) -> FullJacobian:
         """Return an empty workspace for a car."""
-        return cls(np.zeros((layout.cells, LANES)), np.zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1))
+        return cls(
+            aligned_zeros((layout.cells, LANES)), aligned_zeros((36, LANES)), np.zeros((6, 6)), np.zeros(1)
+        )
 
 
 @separate_kernel

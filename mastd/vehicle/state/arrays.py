@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray, IntArray, aligned_zeros
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.vehicle.blocks.fields import (
@@ -240,19 +240,19 @@ class _Builder:
             wheel_of=np.zeros((counts["wheel"], LANES), dtype=np.int64),
             wheel_count=len(model.wheels),
             drive_of=np.zeros((len(driven), LANES), dtype=np.int64),
-            weights=np.zeros((len(self.groups), LANES)),
-            bodies=np.zeros((counts["body"], BODY_SIZE, LANES)),
-            body_constants=np.zeros((counts["body"], INERTIA_SIZE, LANES)),
-            local_bodies=np.zeros((counts["local"], LOCAL_BODY_SIZE, LANES)),
-            wheels=np.zeros((counts["wheel"], WHEEL_SIZE, LANES)),
-            unknowns=np.zeros((counts["unknown"], LANES)),
-            increments=np.zeros((counts["unknown"], LANES)),
+            weights=aligned_zeros((len(self.groups), LANES)),
+            bodies=aligned_zeros((counts["body"], BODY_SIZE, LANES)),
+            body_constants=aligned_zeros((counts["body"], INERTIA_SIZE, LANES)),
+            local_bodies=aligned_zeros((counts["local"], LOCAL_BODY_SIZE, LANES)),
+            wheels=aligned_zeros((counts["wheel"], WHEEL_SIZE, LANES)),
+            unknowns=aligned_zeros((counts["unknown"], LANES)),
+            increments=aligned_zeros((counts["unknown"], LANES)),
             chassis_unknowns=np.zeros(6),
             chassis_residual=np.zeros(6),
             frame=np.eye(3).ravel(),
             external=np.zeros(6),
             held=np.array([float(k in model.held) for k in range(6)]),
-            tyres=np.zeros((counts["wheel"], LANES, COUNT)),
+            tyres=aligned_zeros((counts["wheel"], LANES, COUNT)),
             clock=np.array([1e-3, 0.0]),
             driver=np.zeros(4),
             drive_constants=drive_constants,

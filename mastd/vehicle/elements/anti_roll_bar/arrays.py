@@ -6,7 +6,7 @@ from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray, IntArray, aligned_zeros
 from mastd.index_table import Entry, index_table, size_of
 from mastd.lanes import LANES
 from mastd.vehicle.elements.anti_roll_bar.element import AntiRollBar
@@ -51,8 +51,8 @@ class AntiRollBars(NamedTuple):
 def empty_bars(bars: int, ends: int) -> AntiRollBars:
     """Return the arrays for this many bars and ends."""
     return AntiRollBars(
-        np.zeros((bars, size_of(BAR), LANES)),
-        np.zeros((ends, size_of(BAR_END), LANES)),
+        aligned_zeros((bars, size_of(BAR), LANES)),
+        aligned_zeros((ends, size_of(BAR_END), LANES)),
         np.full((ends, LANES), -1, dtype=np.int64),
         np.zeros((ends, LANES), dtype=np.int64),
     )

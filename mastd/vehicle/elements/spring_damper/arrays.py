@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from mastd.arrays import FloatArray, IntArray
+from mastd.arrays import FloatArray, IntArray, aligned_zeros
 from mastd.index_table import Entry, index_table, size_of
 from mastd.lanes import LANES
 from mastd.vehicle.elements.spring_damper.element import SpringDamper
@@ -59,7 +59,7 @@ def pack_springs(
 ) -> SpringDampers:
     """Return the arrays for spring-dampers at these places (item, lane), constants without points."""
     ends = np.zeros((items, size_of(SPRING_END)), dtype=np.int64)
-    values = np.zeros((items, size_of(SPRING), LANES))
+    values = aligned_zeros((items, size_of(SPRING), LANES))
     return SpringDampers(ends, values, pack_laws(springs, item_lanes, items))
 
 

@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final, NamedTuple, Self
 
-import numpy as np
-
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, aligned_zeros
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
@@ -73,7 +71,7 @@ def pack_gas(
     springs: Sequence[GasSpring | None], item_lanes: Mapping[int, tuple[int, int]], items: int
 ) -> FloatArray:
     """Return (springs, GAS, LANES) of the spring-dampers at these places (item, lane)."""
-    values = np.zeros((items, size_of(GAS), LANES))
+    values = aligned_zeros((items, size_of(GAS), LANES))
     for index, gas in enumerate(springs):
         if gas is not None:
             item, lane = item_lanes[index]

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-import numpy as np
-
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, aligned_zeros
 from mastd.kernel import fused_kernel
 from mastd.lanes import LANES
 from mastd.settings.vehicle.forces import StopSettings
@@ -43,7 +41,7 @@ def pack_stops(
     stops: Sequence[Stop | None], item_lanes: Mapping[int, tuple[int, int]], items: int
 ) -> FloatArray:
     """Return (springs, 3, LANES): length at contact, stiffness, 1 / doubling; stiffness 0: none."""
-    values = np.zeros((items, 3, LANES))
+    values = aligned_zeros((items, 3, LANES))
     for index, stop in enumerate(stops):
         if stop is not None:
             item, lane = item_lanes[index]
