@@ -25,6 +25,7 @@ class LineDelay:
         self._half = max(1, round(0.5 * settings.window / period))
         self._second = round(SECOND / period)
         self._stopped = False
+        self._age = self._granted = self._uneventful = 0
         self._clear()
 
     @property
@@ -39,7 +40,23 @@ class LineDelay:
         self._jitter = ""
 
     def account(self, age: int, watched: bool) -> Sequence[Report]:
-        """Return what is wrong with the line in this cycle; nothing where it is not ``watched``."""
+        """Return what is wrong with the line in this cycle; nothing where it is not ``watched``.
+
+        While a line in order keeps its age, its cycles are only counted until a window ends.
+        """
+        if self._uneventful and age == self._age and watched:
+            self._uneventful -= 1
+            return ()
+        counted = self._granted - self._uneventful
+        self._passed += counted
+        self._cycles += counted
+        found = self._judge(age, watched)
+        in_order = watched and age <= self._settings.indicate and not found and not self._stopped
+        left = min(self._half - self._passed, self._second - 1 - self._cycles) if in_order else 0
+        self._age, self._granted, self._uneventful = age, left, left
+        return found
+
+    def _judge(self, age: int, watched: bool) -> Sequence[Report]:
         if not watched:
             if self._cycles:
                 self._clear()

@@ -136,9 +136,10 @@ class Sensing:
             guard=self._guard.state,
             unasked=UnaskedState.of(max(1, round(unasked.window / self._period))),
         )
-        idle = SampleStep(0, 0.0, 0.0, 0, 0)
-        self._measure_sample = entry(measure_sample, (self._frame, idle, self._model, self._state))
+        self._step = SampleStep(0, 0.0, 0.0, 0, 0)
+        self._measure_sample = entry(measure_sample, (self._frame, self._step, self._model, self._state))
         self._first_accelerometer = sample.layout.slices["accelerometers"].start
+        self._excluded = 0
         self._required = (1 << 3 * n) - 1
         self._spools = ((1 << n) - 1) << 3 * n
         self._spool = sample.field("spools")
@@ -175,7 +176,7 @@ class Sensing:
     @property
     def excluded_accelerometers(self) -> int:
         """Number of accelerometers that the estimate of the motion does without."""
-        return self._motion.excluded.bit_count()
+        return self._excluded.bit_count()
 
     @property
     def trusted(self) -> bool:
@@ -202,6 +203,7 @@ class Sensing:
     def readmit(self) -> None:
         """Use every accelerometer again that was excluded, and the acceleration feedback."""
         self._motion.readmit()
+        self._excluded = 0
         self.feedback.reset()
 
     def measure(
@@ -285,8 +287,9 @@ class Sensing:
         if not enabled or self.round_trip > self._incomparable:
             watched &= ~UNASKED_BIT
         valid = self.sample.valid >> self._first_accelerometer
-        step = SampleStep(steps, dt, smoothing, valid, watched)
-        mask: int = self._measure_sample(self._frame, step, self._model, self._state)
+        if steps != 1 or valid != self._step.valid or watched != self._step.watched or self._step.steps != 1:
+            self._step = SampleStep(steps, dt, smoothing, valid, watched)
+        mask: int = self._measure_sample(self._frame, self._step, self._model, self._state)
         if mask < 0:
             self.usable = False
             reason, channel = decode_rejection(mask)
@@ -295,9 +298,9 @@ class Sensing:
         self._accepted = self.sample.step
         self._bad = 0
         self.pose_valid = bool(mask & FOUND)
-        excluded = self._motion.excluded
-        if excluded:
-            self._reports.append(Report(Code.ACCELEROMETER, self._motion.describe(excluded)))
+        self._excluded = self._motion.excluded
+        if self._excluded:
+            self._reports.append(Report(Code.ACCELEROMETER, self._motion.describe(self._excluded)))
         self._unasked = self._describe_unasked() if mask & UNASKED_BIT else ""
         mask &= ~UNASKED_BIT
         if mask & ~FOUND:

@@ -70,6 +70,49 @@ def test_one_late_sample_is_neither_delay_nor_jitter_and_many_are_jitter() -> No
     assert "up to 30 ms, at best 1 ms" in last.detail
 
 
+def expected(ages: list[int]) -> list[str]:
+    """Return what is told in each cycle, by the definitions and the whole history."""
+    limits = SETTINGS.round_trip
+    half, second = round(0.5 * limits.window / PERIOD), round(1.0 / PERIOD)
+    told, jitter, stopped = [], False, False
+    for k in range(len(ages)):
+        begun = k - k % half
+        delay = min(*ages[begun : k + 1], *(ages[begun - half : begun] if begun else [1]))
+        if (k + 1) % second == 0:
+            late = sum(each > limits.indicate for each in ages[k + 1 - second : k + 1])
+            jitter = late / second > limits.jitter_share and delay <= limits.indicate
+        stopped = delay > (limits.indicate if stopped else limits.stop)
+        if stopped:
+            told.append("stop")
+        elif delay > limits.indicate:
+            told.append("delay")
+        else:
+            told.append("jitter" if jitter else "")
+    return told
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_line_does_is_told_by_its_whole_history(seed: int) -> None:
+    random, ages = Random(seed), [1]
+    while len(ages) < 12_000:
+        length = round(10 ** random.uniform(0.0, 3.3))
+        if random.random() < 0.7:
+            ages += [random.choice((1, 1, 2, 3, 4, 8, 13, 20))] * length
+        else:
+            ages += [random.choice((1, 2, 3, 5, 30)) for _ in range(length)]
+    found = [
+        ""
+        if report is None
+        else "stop"
+        if report.action is None
+        else "jitter"
+        if report.detail.startswith("jitter")
+        else "delay"
+        for report in judge(ages)
+    ]
+    assert found == expected(ages)
+
+
 def losses(applied: list[bool], told: float = 0.05) -> list[Report | None]:
     """Return what is told of commands of which the drive applied only some."""
     loss = CommandLoss(SETTINGS.round_trip, told, PERIOD)
