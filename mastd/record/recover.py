@@ -61,7 +61,8 @@ def recover(path: Path) -> Recovery:
     contents = Contents()
     found = _look(path, contents)
     if not found.frames:
-        raise FormatError(f"{path}: nothing to recover, {contents.damage or 'it'} and holds no frames")
+        damage = f": {contents.damage}" if contents.damage else ""
+        raise FormatError(f"{path}: nothing to recover, it holds no frames{damage}")
     integrity = found.integrity
     original = None
     if integrity.repairable:

@@ -290,3 +290,17 @@ def test_the_file_takes_25_000_frames_a_second_on_one_core(tmp_path: Path) -> No
     writer.finish({})
     print(f"recorder: {rate:.0f} frames per second of processor time")
     assert rate > 25_000
+
+
+def test_a_record_of_a_run_whose_frames_were_all_lost_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    writer = RunWriter(path, CHANNELS, {"name": "no frame came"})
+    writer.event({"event": "mark"})
+    writer.finish({})
+    for read in (open_run, recover):
+        with pytest.raises(FormatError) as told:
+            read(path)
+        assert str(told.value).endswith("it holds no frames" if read is recover else ": holds no frames")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(FormatError, match="nothing to recover, it holds no frames: the file is truncated"):
+        recover(path)
