@@ -13,6 +13,7 @@ import errno
 import io
 import os
 import platform
+import resource
 import shlex
 import sys
 import tempfile
@@ -30,6 +31,8 @@ DEFECT: Final = 70
 """Exit code of a defect of ours (EX_SOFTWARE of sysexits.h)."""
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+MIN_ADDRESS_SPACE: Final = 500_000_000
+"""Bytes of address space below which numerical libraries cannot be loaded, or end the process themselves."""
 _KEPT_REPORTS = 20
 _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "…": "...", "·": "*", "×": "x", "²": "2", "³": "3", "µ": "u", "μ": "u"}
@@ -62,13 +65,14 @@ class CommandParser(argparse.ArgumentParser):
 def run(work: Callable[[], int]) -> int:
     """Do a program's work with streams that hold; return the exit code, whatever happens.
 
-    That of ``work`` or of what it raises: of a MastdError its own, 2 where the machine refuses a file, 130
-    after Ctrl-C, 70 for a defect, with one line each on standard error.
+    That of ``work`` or of what it raises: of a MastdError its own, 2 where the machine refuses a file or
+    memory, 130 after Ctrl-C, 70 for a defect, with one line each on standard error.
     """
     open_streams()
     threading.excepthook = _in_thread
     lost: OSError | None = None
     try:
+        _require_memory()
         code = work()
     except MastdError as error:
         code = _end(str(error), error.exit_code)
@@ -80,6 +84,8 @@ def run(work: Callable[[], int]) -> int:
     except OSError as error:
         lost = _unwritten()
         code = _refused(error) if lost is None else 0
+    except MemoryError:
+        code = _end(f"not enough memory{_address_space()}", UsageError.exit_code)
     except Exception as error:
         code = _end(defect(error), DEFECT)
     lost = lost or _unwritten()
@@ -229,4 +235,30 @@ def _refused(error: OSError) -> int:
     if error.errno not in _SURROUNDINGS and error.errno != errno.EPIPE:
         return _end(defect(error), DEFECT)
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes | os.PathLike) else ""
-    return _end(f"{printable(name)}: {error.strerror}" if name else str(error.strerror), UsageError.exit_code)
+    what = str(error.strerror)
+    if error.errno == errno.EMFILE:
+        what += f", limit {resource.getrlimit(resource.RLIMIT_NOFILE)[0]} for a process (ulimit -n)"
+    elif error.errno == errno.ENOENT and not name and not _has_working_directory():
+        name = "working directory"
+    return _end(f"{printable(name)}: {what}" if name else what, UsageError.exit_code)
+
+
+def _has_working_directory() -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return bool(os.getcwd())
+    return False
+
+
+def _require_memory() -> None:
+    """Raise MemoryError where the numerical libraries would fail, or end the process, for want of memory."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < MIN_ADDRESS_SPACE:
+        raise MemoryError
+
+
+def _address_space() -> str:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit in (resource.RLIM_INFINITY, -1):
+        return ""
+    allowed, least = (f"{size / 1e6:.0f} MB" for size in (limit, MIN_ADDRESS_SPACE))
+    return f": the address space is limited to {allowed} (ulimit -v), at least {least} are needed"

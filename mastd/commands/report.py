@@ -171,7 +171,7 @@ def summary(result: Mapping[str, object]) -> str:
     lines = [
         f"{result['run']}: {str(result['verdict']).upper()}, ended in {result['state']}{cause},"
         f" {result['cycles']} cycles, {result['missed']} missed while the profile ran,"
-        f" {result['lost_frames']} frames lost"
+        f" {'at least ' if result['damage'] else ''}{result['lost_frames']} frames lost"
     ]
     axes, driven, criteria = result["axes"], result["driven"], result["criteria"]
     indicated = result["indicated"]

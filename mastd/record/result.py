@@ -4,9 +4,10 @@ verdict.
 What is compared: see ``mastd.record.alignment``. Displacements (m and rad) are those of point C, filtered to
 the profile's band (``mastd.signals.band``); accelerations see ``mastd.record.acceleration``.
 
-Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end,
-else ``pass`` or ``fail`` by the criteria in the profile, among which is always how much of the record may be
-missing (``mastd.record.completeness``). A criterion whose figure cannot be had fails.
+Verdict: ``fault`` if a fault ended the run, ``stopped`` if anything else ended it before the profile's end
+or the record does not tell how it ended, else ``pass`` or ``fail`` by the criteria in the profile, among
+which is always how much of the record may be missing (``mastd.record.completeness``). A criterion whose
+figure cannot be had fails.
 Where a record was lost, the cause of the run's end comes first, then what became of the record: a full disk
 must not hide a fault.
 """
@@ -184,7 +185,8 @@ def _state_names(run: Run) -> list[str]:
 def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome, str | None, str | None]:
     """Return how the run ended, in which state before lowering, and why.
 
-    The loop's ``end`` event says it best; without one the frames have to do.
+    The loop's ``end`` event says it; without one the frames tell a fault that they show, and never that the
+    run was completed: what came behind them is not known.
     """
     for event in reversed(run.events):
         outcome = event.get("outcome")
@@ -202,15 +204,14 @@ def _ending(run: Run, states: list[str], window: Window | None) -> tuple[Outcome
         known = run.metadata.get("faults")
         code = f"{latched[0]:.0f}"
         return "fault", state, str(known.get(code, code)) if isinstance(known, Mapping) else code
-    duration = run.metadata.get("duration")
-    if window is not None and isinstance(duration, int | float):
-        reached = run.columns["profile_time"][window.last]
-        if reached >= duration - 1.5 * run.period:
-            return "completed", state, None
-    if run.damage_ever is not None:
-        return "stopped", state, f"the record is damaged: {run.damage_ever}"
-    cause = "stopped before the end of the profile" if window else "the profile was not started"
-    return "stopped", state, cause
+    if window is None:
+        played = "the profile was not started"
+    else:
+        duration, reached = run.metadata.get("duration"), run.columns["profile_time"][window.last]
+        whole = isinstance(duration, int | float) and reached >= duration - 1.5 * run.period
+        played = "the profile was played to its end" if whole else "stopped before the end of the profile"
+    unknown = "how the run ended is not in the record"
+    return "stopped", state, "; ".join(filter(None, (played, unknown, run.damage_ever)))
 
 
 def command_sha256(run: Run, window: Window | None) -> str | None:

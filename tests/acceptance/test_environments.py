@@ -94,6 +94,7 @@ def anywhere(lab: Lab) -> Lab:
     return lab
 
 
+NO_MEMORY = "not enough memory: the address space is limited to {} MB (ulimit -v), at least 500 MB are needed"
 ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
 LONG = "/" + "d" * 140
 
@@ -146,6 +147,43 @@ def test_a_command_answers_as_anywhere_else(
         assert record.with_name("report.html").is_file()
     if "--json" in words:
         assert json.loads(ended.stdout)["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("shell", "words", "told"),
+    [
+        pytest.param(
+            "ulimit -v 100000;",
+            CHECK,
+            NO_MEMORY.format(102),
+            id="memory for nothing",
+        ),
+        pytest.param(
+            "ulimit -v 300000;",
+            CHECK,
+            NO_MEMORY.format(307),
+            id="memory for some",
+        ),
+        pytest.param(
+            "ulimit -n 20;", RUN, "Too many open files, limit 20 for a process (ulimit -n)", id="open files"
+        ),
+        pytest.param(
+            'mkdir gone; cd gone; rmdir "$PWD";',
+            ("check", "first_motion"),
+            "working directory: No such file or directory",
+            id="no working directory",
+        ),
+        pytest.param(
+            "", ("check", "/proc/uptime"), "/proc/uptime:1:1: (file): the file is empty", id="kernel's file"
+        ),
+    ],
+)
+def test_what_a_machine_refuses_is_one_line_with_its_limit(
+    shell: str, words: tuple[str, ...], told: str, anywhere: Lab
+) -> None:
+    command = ["sh", "-c", f'{shell} exec "$@"', "sh", sys.executable, "-m", "mastd", *words]
+    ended = ended_process(anywhere, command, anywhere.environment)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{told}\n")
 
 
 @needs_root

@@ -45,6 +45,9 @@ CRITERIA: dict[str, object] = {
 }
 
 
+COMPLETED: dict[str, object] = {"event": "end", "outcome": "completed", "state": "READY", "cause": None}
+
+
 @dataclass(frozen=True)
 class Synthetic:
     """Frames (k, channels) of one run and the frames in which its profile plays."""
@@ -143,8 +146,12 @@ def record(
     events: tuple[dict[str, object], ...] = (),
     duration: float = 8.0,
     kill: bool = False,
+    ended: bool = True,
 ) -> Path:
-    """Write a run through the real recorder and return its file, cut off without an end if ``kill``."""
+    """Write a run through the real recorder and return its file, cut off without an end if ``kill``.
+
+    ``ended``: its last event says that it was completed, unless one of ``events`` says how it ended.
+    """
     handle = RecorderHandle.start(
         directory / "run.mcap", metadata(criteria, duration), run.channels, lockstep=True
     )
@@ -152,6 +159,8 @@ def record(
         assert handle.event(event)
     for frame in run.frames:
         assert handle.push(frame)
+    if ended and not any(event["event"] == "end" for event in events):
+        assert handle.event(COMPLETED)
     assert handle.close().frames == len(run.frames)
     if kill:
         data = handle.path.read_bytes()
@@ -170,7 +179,7 @@ def record_in_service(run: Synthetic, directory: Path, event: dict[str, object],
         if number == at:
             assert handle.event(event)
         assert handle.push(frame)
-    assert handle.event({"event": "end", "outcome": "completed", "state": "READY", "cause": None})
+    assert handle.event(COMPLETED)
     assert handle.event({"event": "record_end"})
     for frame in run.frames[:300]:
         assert handle.push(frame)

@@ -114,7 +114,8 @@ def _summary(view: View, result: Result) -> tuple[str, ...]:
     return (
         f"{moment(run.metadata.get('started_unix'))} · {plant_text(run.metadata)}",
         f"{ended} · {counted(result['cycles'], 'cycle')} at {figure(1.0 / run.period)} Hz,"
-        f" {result['missed']} missed, {counted(result['lost_frames'], 'frame')} lost",
+        f" {result['missed']} missed,"
+        f" {'at least ' if result['damage'] else ''}{counted(result['lost_frames'], 'frame')} lost",
     )
 
 

@@ -10,6 +10,7 @@ recursive composer are not used.
 from __future__ import annotations
 
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -80,7 +81,8 @@ def read_text(path: Path) -> str:
         if path.exists() and not path.is_file():
             raise SettingsError([f"{path}: cannot be read: not a file"])
         with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+            # What the kernel makes while it is read (/proc) has no size, and may have no end.
+            data = file.read(MAX_FILE + 1) if os.fstat(file.fileno()).st_size else b""
     except OSError as error:
         raise SettingsError([f"{path}: cannot be read: {error.strerror}"]) from error
     if len(data) > MAX_FILE:

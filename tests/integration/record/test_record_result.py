@@ -29,6 +29,7 @@ from mastd.report.drawing.html_page import html
 from mastd.report.pages.run import run_page
 from tests.support.synthetic_run import (
     COMMAND_FIELDS,
+    COMPLETED,
     FAULT,
     GAIN,
     LAG,
@@ -157,9 +158,19 @@ def test_lost_frames_leave_figures_but_no_digest(tmp_path: Path) -> None:
     for number, frame in enumerate(run.frames):
         if number not in (1000, 1001):
             writer.frame(number, memoryview(frame.tobytes()))
+    writer.event(COMPLETED)
     writer.finish({})
     result = make_result(open_run(tmp_path))
     assert (result["verdict"], result["command_sha256"], result["lost_frames"]) == ("pass", None, 2)
+
+
+def test_a_record_that_does_not_tell_how_the_run_ended_is_no_pass(tmp_path: Path) -> None:
+    """Played to its end, and then an emergency stop, of which the record has lost the last seconds."""
+    run = synthetic()
+    assert make_result(open_run(record(run, tmp_path / "whole")))["verdict"] == "pass"
+    result = make_result(open_run(record(run, tmp_path / "cut", ended=False)))
+    assert (result["verdict"], result["cycles"]) == ("stopped", 4000)
+    assert result["cause"] == ("the profile was played to its end; how the run ended is not in the record")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +256,7 @@ def test_a_fault_gives_its_name_and_state(tmp_path: Path) -> None:
     run = synthetic()
     run.frames[2000:, run.channels.column("fault")] = 12
     run.frames[2000:, run.channels.column("state")] = STATES.index("FAULT")
-    result = make_result(open_run(record(run, tmp_path)))
+    result = make_result(open_run(record(run, tmp_path, ended=False)))
     assert (result["verdict"], result["state"], result["cause"]) == ("fault", "FAULT", "following error")
     assert result["cycles"] == 2000 - run.first
 
@@ -255,7 +266,7 @@ def test_a_stop_is_a_stop_however_well_it_followed(tmp_path: Path) -> None:
     run.frames[2000:, run.channels.column("state")] = STATES.index("STOPPING")
     run.frames[2200:, run.channels.column("state")] = STATES.index("READY")
     run.frames[2300:, run.channels.column("state")] = STATES.index("LOWERING")
-    result = make_result(open_run(record(run, tmp_path)))
+    result = make_result(open_run(record(run, tmp_path, ended=False)))
     assert (result["verdict"], result["state"]) == ("stopped", "READY")
 
 
@@ -275,8 +286,9 @@ def test_the_loops_own_account_of_the_end_comes_first(tmp_path: Path) -> None:
 def test_a_run_that_never_started_has_a_result(tmp_path: Path) -> None:
     run = synthetic(2.0)
     run.column("state")[:] = STATES.index("READY")
-    result = make_result(open_run(record(run, tmp_path)))
-    assert (result["verdict"], result["cause"]) == ("stopped", "the profile was not started")
+    result = make_result(open_run(record(run, tmp_path, ended=False)))
+    cause = "the profile was not started; how the run ended is not in the record"
+    assert (result["verdict"], result["cause"]) == ("stopped", cause)
     assert (result["cycles"], result["command_sha256"]) == (0, None)
 
 
@@ -389,7 +401,9 @@ def test_recover_says_what_was_kept_and_report_reads_on(
     path = record(synthetic(), tmp_path, kill=True)
     cut = make_result(open_run(path))
     assert (cut["verdict"], cut["state"], cut["command_sha256"]) == ("stopped", "RUNNING", None)
-    assert str(cut["cause"]).startswith("the record is damaged: the file is truncated")
+    assert str(cut["cause"]).startswith(
+        "stopped before the end of the profile; how the run ended is not in the record; the file is truncated"
+    )
     arguments = parse("recover", str(path))
     assert arguments.run(arguments) == 0
     kept, beside = capsys.readouterr().out.splitlines()

@@ -36,6 +36,7 @@ from mastd.report.tables import ACCELERATION_FIGURES, LOWER_BOUNDS
 from mastd.report.write import write_page
 from tests.support.lab import full_disk
 from tests.support.synthetic_run import (
+    COMPLETED,
     FAULT,
     GAIN,
     LAG,
@@ -57,6 +58,9 @@ SEGMENTS = [
 ]
 
 
+STOPPED: dict[str, object] = {**COMPLETED, "outcome": "stopped", "cause": "stopped by operator anna"}
+
+
 def written(
     run: Synthetic,
     directory: Path,
@@ -73,6 +77,8 @@ def written(
     for number, frame in enumerate(run.frames):
         if number not in lost:
             writer.frame(number, memoryview(np.ascontiguousarray(frame).tobytes()))
+    if not any(event["event"] == "end" for event in events):
+        writer.event(COMPLETED)
     writer.finish({"ended_unix": 1.8e9 + 10.0})
     return directory / "run.mcap"
 
@@ -476,7 +482,7 @@ def test_what_cannot_be_compared_or_written_is_one_line(tmp_path: Path) -> None:
 def test_a_full_disk_hides_no_verdict_and_leaves_the_page_of_before(
     ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(synthetic(2.0), tmp_path / "a")
+    path = written(synthetic(2.0), tmp_path / "a", events=(STOPPED,))
     page = tmp_path / f"page.{ending}"
     page.write_text("good", encoding="utf-8")
     arguments = parse(path, "--out", page)
@@ -492,7 +498,7 @@ def test_a_full_disk_hides_no_verdict_and_leaves_the_page_of_before(
 def test_a_page_that_nobody_asked_for_costs_no_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(synthetic(2.0), tmp_path / "a")
+    path = written(synthetic(2.0), tmp_path / "a", events=(STOPPED,))
     arguments = parse(path, "--json")
     with full_disk(3000):
         assert arguments.run(arguments) == 5, "the verdict's own"

@@ -21,7 +21,7 @@ from mastd.record.result import Ending, make_result, with_lost_record, without_r
 from mastd.record.run_files import RunFiles
 from mastd.record.space import Space, duration_text, space
 from mastd.record.writer import RunWriter
-from tests.support.synthetic_run import PERIOD_NS, Synthetic, metadata, synthetic
+from tests.support.synthetic_run import COMPLETED, PERIOD_NS, Synthetic, metadata, synthetic
 
 FULL = "No space left on device"
 ESTOP = Ending("fault", "ESTOP", "emergency stop: requested by operator anna", "ab" * 32, 6000, 0)
@@ -35,6 +35,7 @@ def written(run: Synthetic, directory: Path, lost: range, criteria: dict[str, ob
     for number, frame in enumerate(run.frames):
         if number not in lost:
             writer.frame(number, memoryview(frame.tobytes()))
+    writer.event(COMPLETED)
     writer.finish({})
     return directory
 
