@@ -27,7 +27,7 @@ VARIABLE = "MASTD_CACHE"
 """Environment variable: where kernels are kept; ``os.devnull`` keeps none."""
 ADVICE = f"set {VARIABLE} to a directory that only you can write to"
 _MARK = b"from mastd." + b"kernel import"  # in two, or this file would be one that holds kernels
-_IMPORT = re.compile(rb"^from ((?:mastd|hil_sim)[\w.]*) import (.*)$", re.MULTILINE)
+_IMPORT = re.compile(rb"^from ((?:mastd|hil_sim)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -133,16 +133,30 @@ def _open_to_others(path: Path) -> str:
 
 
 def _sources(here: Path) -> list[Path]:
-    """Return the files that hold kernels and those that they import names from, in order."""
+    """Return the files that hold kernels and those that they import names from, in order.
+
+    With them come the files of all constants that theirs are computed from, however many lie between.
+    """
     found: set[Path] = set()
     for package in PACKAGES:
         for source in (here / package).rglob("*.py"):
             text = source.read_bytes()
-            if _MARK not in text:
-                continue
-            found.add(source)
-            for module, names in _IMPORT.findall(text):
-                path = here.joinpath(*module.decode().split("."))
-                inner = [path / f"{name}.py" for name in re.findall(r"\w+", names.decode())]
-                found.update(file for file in (path.with_suffix(".py"), *inner) if file.is_file())
+            if _MARK in text:
+                found |= {source} | _imported(here, text, constants=False)
+    left = list(found)
+    while left:
+        new = _imported(here, left.pop().read_bytes(), constants=True) - found
+        found |= new
+        left += new
     return sorted(found)
+
+
+def _imported(here: Path, text: bytes, *, constants: bool) -> set[Path]:
+    """Return our files that a source imports names from, with ``constants`` only those of constants."""
+    files: set[Path] = set()
+    for module, listed in _IMPORT.findall(text):
+        names = re.findall(r"\w+", listed.decode())
+        if not constants or any(name.isupper() for name in names):
+            path = here.joinpath(*module.decode().split("."))
+            files |= {path.with_suffix(".py"), *(path / f"{name}.py" for name in names)}
+    return {file for file in files if file.is_file()}

@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{recovery.path}: nothing to repair ({kept}{known})")
     else:
         print(
-            f"{recovery.path}: kept {kept}; lost {recovery.lost_bytes} bytes and at least {recovery.missing} frames:"
-            f" {recovery.damage}"
+            f"{recovery.path}: kept {kept}; lost {recovery.lost_bytes} bytes and at least"
+            f" {recovery.missing} frames: {recovery.damage}"
         )
         print(f"the damaged file is now {recovery.original}")
     return 0

@@ -59,8 +59,13 @@ def test_a_changed_source_has_a_cache_of_its_own_wherever_it_lies(
     before = kept(sources, **wanted)
     assert before.is_relative_to(tmp_path / "cache")
     assert kept(sources, **wanted) == before
-    (sources / "mastd" / "numbers.py").write_text("FACTOR = 3.0\n", encoding="utf-8")
-    assert kept(sources, **wanted) != before
+    numbers, others = sources / "mastd" / "numbers.py", sources / "mastd" / "others.py"
+    others.write_text("WHOLE, UNUSED = 6.0, 1.0\n", encoding="utf-8")
+    numbers.write_text("from mastd.others import (\n    WHOLE,\n)\nFACTOR = WHOLE / 2.0\n", encoding="utf-8")
+    changed = kept(sources, **wanted)
+    assert changed != before
+    others.write_text("WHOLE, UNUSED = 8.0, 1.0\n", encoding="utf-8")
+    assert kept(sources, **wanted) != changed, "of what the kernel's constant is computed from, too"
 
 
 def test_a_command_uses_no_kernels_of_before_a_change(tmp_path: Path) -> None:
