@@ -66,7 +66,7 @@ def run(work: Callable[[], int]) -> int:
     """Do a program's work with streams that hold; return the exit code, whatever happens.
 
     That of ``work`` or of what it raises: of a MastdError its own, 2 where the machine refuses a file or
-    memory, 130 after Ctrl-C, 70 for a defect, with one line each on standard error.
+    limits the memory, 130 after Ctrl-C, 70 for a defect, with one line each on standard error.
     """
     open_streams()
     threading.excepthook = _in_thread
@@ -84,8 +84,10 @@ def run(work: Callable[[], int]) -> int:
     except OSError as error:
         lost = _unwritten()
         code = _refused(error) if lost is None else 0
-    except MemoryError:
-        code = _end(f"not enough memory{_address_space()}", UsageError.exit_code)
+    except MemoryError as error:
+        limit = _address_space()
+        told = f"not enough memory{limit}" if limit else defect(error)
+        code = _end(told, UsageError.exit_code if limit else DEFECT)
     except Exception as error:
         code = _end(defect(error), DEFECT)
     lost = lost or _unwritten()
