@@ -85,9 +85,8 @@ def run(work: Callable[[], int]) -> int:
         lost = _unwritten()
         code = _refused(error) if lost is None else 0
     except MemoryError as error:
-        limit = _address_space()
-        told = f"not enough memory{limit}" if limit else defect(error)
-        code = _end(told, UsageError.exit_code if limit else DEFECT)
+        limited = _address_space() is not None
+        code = _end(_limited_memory(), UsageError.exit_code) if limited else _end(defect(error), DEFECT)
     except Exception as error:
         code = _end(defect(error), DEFECT)
     lost = lost or _unwritten()
@@ -252,15 +251,18 @@ def _has_working_directory() -> bool:
 
 
 def _require_memory() -> None:
-    """Raise MemoryError where the numerical libraries would fail, or end the process, for want of memory."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit not in (resource.RLIM_INFINITY, -1) and limit < MIN_ADDRESS_SPACE:
-        raise MemoryError
+    """Raise UsageError where the numerical libraries would fail, or end the process, for want of memory."""
+    limit = _address_space()
+    if limit is not None and limit < MIN_ADDRESS_SPACE:
+        raise UsageError(f"{_limited_memory()}, at least {MIN_ADDRESS_SPACE / 1e6:.0f} MB are needed")
 
 
-def _address_space() -> str:
+def _address_space() -> int | None:
+    """Return the limit of this process's address space in bytes, None without one."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit in (resource.RLIM_INFINITY, -1):
-        return ""
-    allowed, least = (f"{size / 1e6:.0f} MB" for size in (limit, MIN_ADDRESS_SPACE))
-    return f": the address space is limited to {allowed} (ulimit -v), at least {least} are needed"
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _limited_memory() -> str:
+    megabytes = (_address_space() or 0) / 1e6
+    return f"not enough memory: the address space is limited to {megabytes:.0f} MB (ulimit -v)"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import shlex
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -81,6 +84,27 @@ def test_the_commands_of_a_page_run_in_their_order(
     }
     directory = tmp_path / "work"
     directory.mkdir()
+    with ended_groups() as groups:
+        assert run_blocks(text, directory, environment, groups) > 0
+
+
+@contextlib.contextmanager
+def ended_groups() -> Iterator[list[int]]:
+    """Give a list of process groups; kill what is left of them, whatever has happened."""
+    groups: list[int] = []
+    try:
+        yield groups
+    finally:
+        for group in groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+
+
+def run_blocks(text: str, directory: Path, environment: dict[str, str], groups: list[int]) -> int:
+    """Write the files and run the commands of a text; return how many commands it shows.
+
+    Each runs in a process group of its own, and so does what it leaves behind.
+    """
     shown = 0
     for match in BLOCK.finditer(text):
         language, body = match.groups()
@@ -93,18 +117,31 @@ def test_the_commands_of_a_page_run_in_their_order(
         for line in body.splitlines():
             if line.startswith("$ "):
                 shown += 1
-                done = subprocess.run(
+                process = subprocess.Popen(
                     line[2:],
                     shell=True,
                     cwd=directory,
                     env=environment,
-                    capture_output=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
                     text=True,
-                    timeout=PATIENCE,
-                    check=False,
+                    start_new_session=True,
                 )
-                assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
-    assert shown > 0
+                groups.append(process.pid)
+                out, err = process.communicate(timeout=PATIENCE)
+                assert process.returncode == 0, f"{line}\n{out}\n{err}"
+    return shown
+
+
+def test_what_commands_have_started_ends_with_them_also_where_one_fails(tmp_path: Path) -> None:
+    text = "```console\n$ sleep 1000 > /dev/null 2>&1 & echo $! > pid\n$ false\n```\n"
+    with pytest.raises(AssertionError), ended_groups() as groups:
+        run_blocks(text, tmp_path, dict(os.environ), groups)
+    with contextlib.suppress(ProcessLookupError):  # it is gone already
+        left = os.pidfd_open(int((tmp_path / "pid").read_text(encoding="ascii")))
+        ended, _, _ = select.select([left], [], [], PATIENCE)
+        os.close(left)
+        assert ended
 
 
 def test_the_manual_names_all_that_init_makes() -> None:

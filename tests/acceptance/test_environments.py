@@ -152,18 +152,8 @@ def test_a_command_answers_as_anywhere_else(
 @pytest.mark.parametrize(
     ("shell", "words", "told"),
     [
-        pytest.param(
-            "ulimit -v 100000;",
-            CHECK,
-            NO_MEMORY.format(102),
-            id="memory for nothing",
-        ),
-        pytest.param(
-            "ulimit -v 300000;",
-            CHECK,
-            NO_MEMORY.format(307),
-            id="memory for some",
-        ),
+        pytest.param("ulimit -v 100000;", CHECK, NO_MEMORY.format(102), id="memory for nothing"),
+        pytest.param("ulimit -v 300000;", CHECK, NO_MEMORY.format(307), id="memory for some"),
         pytest.param(
             "ulimit -n 20;", RUN, "Too many open files, limit 20 for a process (ulimit -n)", id="open files"
         ),

@@ -287,7 +287,8 @@ class Sensing:
         if not enabled or self.round_trip > self._incomparable:
             watched &= ~UNASKED_BIT
         valid = self.sample.valid >> self._first_accelerometer
-        if steps != 1 or valid != self._step.valid or watched != self._step.watched or self._step.steps != 1:
+        last = self._step
+        if steps != last.steps or valid != last.valid or watched != last.watched:
             self._step = SampleStep(steps, dt, smoothing, valid, watched)
         mask: int = self._measure_sample(self._frame, self._step, self._model, self._state)
         if mask < 0:
