@@ -28,7 +28,7 @@ from hil_sim.plant.block import (
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
-from mastd.settings.table.table import TableSettings
+from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
 
 MAX_STEP = 125.0e-6
@@ -70,11 +70,10 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     return block
 
 
-def nominal_actuator(table: TableSettings) -> dict[str, float]:
+def nominal_actuator(type_: ActuatorType) -> dict[str, float]:
     """Return the nominal hydraulic parameters of one actuator by the names of ``ActuatorTruth``."""
-    actuator = table.actuator
+    actuator, valve, _ = type_
     friction = actuator.friction
-    valve = table.valve
     return {
         "area_1": actuator.piston_areas[0],
         "area_2": actuator.piston_areas[1],
@@ -121,8 +120,8 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
     generator = np.random.Generator(np.random.PCG64(truth.deviation.seed))
     factors = 1.0 + truth.deviation.spread * generator.uniform(-1.0, 1.0, (len(names), len(_SPREAD)))
     actuators = []
-    for name, row in zip(names, factors, strict=True):
-        values = nominal_actuator(table)
+    for name, type_, row in zip(names, table.types, factors, strict=True):
+        values = nominal_actuator(type_)
         for key, factor in zip(_SPREAD, row, strict=True):
             values[key] *= float(factor)
         values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
@@ -187,7 +186,8 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         ACTUATOR.opening_rate: "opening_rate",
         ACTUATOR.overlap: "overlap",
     }
-    for row, actuator, true in zip(block.actuators, table.links, true_actuators(table, truth), strict=True):
+    trues = true_actuators(table, truth)
+    for row, actuator, type_, true in zip(block.actuators, table.links, table.types, trues, strict=True):
         row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = actuator.table_joint
         row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
         row[ACTUATOR.neutral_length] = actuator.neutral_length
@@ -198,7 +198,7 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
         row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
         row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            true["rated_flow"], table.valve.rated_pressure_drop, true["saturation"]
+            true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
         )
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * true["natural_frequency"]
@@ -276,7 +276,7 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.precharge] = supply.accumulator.precharge
     parameters[SUPPLY.exponent] = supply.accumulator.exponent
     parameters[SUPPLY.line_volume] = (
-        details.line_volume * supply.accumulator.precharge / table.actuator.bulk_modulus
+        details.line_volume * supply.accumulator.precharge / table.types[0].cylinder.bulk_modulus
     )
     parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
     ratio = supply.accumulator.precharge / supply.pressure
@@ -301,12 +301,7 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters = block.drive
     parameters[DRIVE.tick] = tick
     parameters[DRIVE.period] = period
-    parameters[DRIVE.length_gain] = drive.length_gain
-    parameters[DRIVE.pressure_damping] = drive.pressure_damping
     parameters[DRIVE.high_pass_rate] = 2.0 * math.pi * drive.pressure_high_pass
-    parameters[DRIVE.rate_feedforward] = drive.rate_feedforward
-    parameters[DRIVE.valve_lead] = drive.valve_lead
-    parameters[DRIVE.force_feedforward] = drive.force_feedforward
     parameters[DRIVE.orifice_law] = float(drive.orifice_law)
     parameters[DRIVE.command_timeout] = drive.command_timeout
     parameters[DRIVE.fade_time] = drive.fade_time
@@ -315,20 +310,23 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
     parameters[DRIVE.return_pressure] = table.supply.return_pressure
     parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
-    area_1, area_2 = table.actuator.piston_areas
-    gain, saturation = valve_gain(
-        table.valve.rated_flow, table.valve.rated_pressure_drop, table.valve.saturation
-    )
-    for row, actuator in zip(block.nominal, table.links, strict=True):
+    for row, actuator, (cylinder, valve, gains) in zip(block.nominal, table.links, table.types, strict=True):
+        area_1, area_2 = cylinder.piston_areas
+        gain, saturation = valve_gain(valve.rated_flow, valve.rated_pressure_drop, valve.saturation)
+        row[NOMINAL.length_gain] = gains.length_gain
+        row[NOMINAL.pressure_damping] = gains.pressure_damping
+        row[NOMINAL.rate_feedforward] = gains.rate_feedforward
+        row[NOMINAL.valve_lead] = gains.valve_lead
+        row[NOMINAL.force_feedforward] = gains.force_feedforward
         row[NOMINAL.neutral_length] = actuator.neutral_length
         row[NOMINAL.stroke] = actuator.stroke
         row[NOMINAL.area_1] = area_1
         row[NOMINAL.area_2] = area_2
         row[NOMINAL.gain] = gain / math.sqrt(area_1**3 + area_2**3)
         row[NOMINAL.saturation] = saturation
-        middle = table.actuator.dead_length + actuator.stroke
-        row[NOMINAL.stiffness] = table.actuator.bulk_modulus * (area_1 + area_2) / middle
-        row[NOMINAL.leak_speed] = table.actuator.leakage / (0.5 * (area_1 + area_2)) ** 2
+        middle = cylinder.dead_length + actuator.stroke
+        row[NOMINAL.stiffness] = cylinder.bulk_modulus * (area_1 + area_2) / middle
+        row[NOMINAL.leak_speed] = cylinder.leakage / (0.5 * (area_1 + area_2)) ** 2
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
         ratio = height / actuator.neutral_length
         row[NOMINAL.descent] = ratio if ratio > 0.1 else 0.0

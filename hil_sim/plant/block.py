@@ -151,12 +151,7 @@ class DriveIndex(NamedTuple):
 
     tick: Annotated[int, Entry("s", "")]
     period: Annotated[int, Entry("s", "of the commands")]
-    length_gain: Annotated[int, Entry("1/s", "")]
-    pressure_damping: Annotated[int, Entry("1", "")]
     high_pass_rate: Annotated[int, Entry("rad/s", "")]
-    rate_feedforward: Annotated[int, Entry("1", "")]
-    valve_lead: Annotated[int, Entry("s", "")]
-    force_feedforward: Annotated[int, Entry("1", "")]
     orifice_law: Annotated[int, Entry("1", "1 where the load is compensated")]
     command_timeout: Annotated[int, Entry("s", "")]
     fade_time: Annotated[int, Entry("s", "")]
@@ -168,8 +163,13 @@ class DriveIndex(NamedTuple):
 
 
 class NominalColumns(NamedTuple):
-    """Nominal parameters of an actuator, as the drive knows it from the table's settings."""
+    """Nominal parameters of an actuator, as the drive knows it from the table's settings, and its gains."""
 
+    length_gain: Annotated[int, Entry("1/s", "")]
+    pressure_damping: Annotated[int, Entry("1/s", "")]
+    rate_feedforward: Annotated[int, Entry("1", "")]
+    valve_lead: Annotated[int, Entry("s", "")]
+    force_feedforward: Annotated[int, Entry("1", "")]
     neutral_length: Annotated[int, Entry("m", "")]
     stroke: Annotated[int, Entry("m", "")]
     area_1: Annotated[int, Entry("m^2", "")]

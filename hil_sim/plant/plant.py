@@ -60,7 +60,7 @@ class _Stamps:
 
 
 class Plant:
-    """Seven-legged hydraulic table with supply, drive, sensors and faults; starts off, lying on its stops.
+    """Hydraulic table with supply, drive, sensors and faults; starts off, lying on its stops.
 
     ``period_ns`` is the period of the commands. ``seed`` feeds the sensors' noise. Raises SettingsError when
     the truth does not fit the table.

@@ -221,10 +221,10 @@ def _set_valves(plant: PlantArrays) -> None:
     nominal, measured = plant.nominal, plant.drive_measured
     n = axes.shape[0]
     tick = parameters[DRIVE.tick]
-    lead = parameters[DRIVE.valve_lead]
     follows = plant.counters[COUNTER.drive_state] == STATE.follow
     supply = drive[DRIVE_STATE.filtered_supply]
     for i in range(n):
+        lead = nominal[i, NOMINAL.valve_lead]
         area_1 = nominal[i, NOMINAL.area_1]
         area_2 = nominal[i, NOMINAL.area_2]
         pressure_1 = measured[n + 2 * i]
@@ -241,12 +241,12 @@ def _set_valves(plant: PlantArrays) -> None:
         )
         stiffness = nominal[i, NOMINAL.stiffness]
         speed = (
-            parameters[DRIVE.rate_feedforward] * axes[i, AXIS.set_rate]
+            nominal[i, NOMINAL.rate_feedforward] * axes[i, AXIS.set_rate]
             + lead * axes[i, AXIS.set_acceleration]
-            + parameters[DRIVE.force_feedforward] * axes[i, AXIS.set_force_rate] / stiffness
+            + nominal[i, NOMINAL.force_feedforward] * axes[i, AXIS.set_force_rate] / stiffness
             + nominal[i, NOMINAL.leak_speed] * axes[i, AXIS.set_force]
-            + parameters[DRIVE.length_gain] * (axes[i, AXIS.set_length] - measured[i])
-            - parameters[DRIVE.pressure_damping] * (excess - axes[i, AXIS.high_pass]) / stiffness
+            + nominal[i, NOMINAL.length_gain] * (axes[i, AXIS.set_length] - measured[i])
+            - nominal[i, NOMINAL.pressure_damping] * (excess - axes[i, AXIS.high_pass]) / stiffness
             + trim
         )
         available = area_1 * supply - area_2 * parameters[DRIVE.return_pressure]

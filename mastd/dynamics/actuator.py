@@ -21,7 +21,7 @@ from mastd.errors import SettingsError
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.settings.table.identified import IdentifiedActuator, IdentifiedSettings
-from mastd.settings.table.table import TableSettings
+from mastd.settings.table.table import ActuatorType, LinkSettings, TableSettings
 
 
 class ActuatorRow(NamedTuple):
@@ -64,7 +64,10 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
     Raises SettingsError if the identified actuators are not those of the table.
     """
-    rows = np.array([_nominal(table, actuator.neutral_length, actuator.stroke) for actuator in table.links])
+    back = table.supply.return_pressure
+    rows = np.array(
+        [_nominal(link, type_, back) for link, type_ in zip(table.links, table.types, strict=True)]
+    )
     if identified is None:
         return rows
     found = {actuator.link: actuator for actuator in identified.links}
@@ -83,32 +86,32 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = None) -> list[float]:
     """Return the delay in s of each actuator's valve, beside its lag."""
     if identified is None:
-        return [table.valve.delay] * len(table.links)
+        return [type_.valve.delay for type_ in table.types]
     found = {actuator.link: actuator.valve_delay.value for actuator in identified.links}
     return [found[actuator.name] for actuator in table.links]
 
 
-def _nominal(table: TableSettings, neutral_length: float, stroke: float) -> list[float]:
-    actuator, valve, friction = table.actuator, table.valve, table.actuator.friction
-    first, second = actuator.piston_areas
+def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> list[float]:
+    cylinder, valve, friction = type_.cylinder, type_.valve, type_.cylinder.friction
+    first, second = cylinder.piston_areas
     port_gain = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
     return [
-        neutral_length,
+        link.neutral_length,
         first,
         second,
-        stroke + actuator.dead_length,
-        actuator.bulk_modulus,
+        link.stroke + cylinder.dead_length,
+        cylinder.bulk_modulus,
         port_gain / math.sqrt(first**3 + second**3),
         math.sqrt(1.0 - valve.saturation**2) / valve.saturation,
         valve.overlap,
-        actuator.leakage / (0.5 * (first + second)) ** 2,
+        cylinder.leakage / (0.5 * (first + second)) ** 2,
         friction.coulomb,
         friction.breakaway,
         friction.stribeck_velocity,
         friction.viscous,
         friction.bristle_stiffness,
         friction.bristle_damping,
-        table.supply.return_pressure,
+        return_pressure,
     ]
 
 

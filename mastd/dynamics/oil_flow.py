@@ -27,22 +27,25 @@ def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_ratio`` and ``oil_flow`` need.
+    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 5).
 
     Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
     supply less return pressure in Pa.
     """
-    valve = table.valve
-    full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
     drop = table.supply.pressure - table.supply.return_pressure
-    return np.array([*table.actuator.piston_areas, table.actuator.leakage, full_flow, drop])
+    rows = []
+    for cylinder, valve, _ in table.types:
+        full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
+        rows.append([*cylinder.piston_areas, cylinder.leakage, full_flow, drop])
+    return np.array(rows)
 
 
 @fused_kernel
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``rate`` of the length in m/s, ``force`` of the actuator in N (push positive).
+    ``hydraulics`` (5,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
+    the actuator in N (push positive).
     """
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
@@ -92,11 +95,20 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
     return actuator.bulk_modulus * (first / (column + offset) + second / (column - offset))
 
 
+def oil_springs(table: TableSettings) -> FloatArray:
+    """Return the stiffness (n,) in N/m of the locked oil of each actuator at mid-stroke."""
+    return np.array(
+        [
+            oil_stiffness(type_.cylinder, link.stroke, 0.0)
+            for link, type_ in zip(table.links, table.types, strict=True)
+        ]
+    )
+
+
 def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
     """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
     jacobian = np.empty((geometry.actuators, 6))
     geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
-    springs = np.array([oil_stiffness(table.actuator, actuator.stroke, 0.0) for actuator in table.links])
-    stiffness = jacobian.T @ (springs[:, None] * jacobian)
+    stiffness = jacobian.T @ (oil_springs(table)[:, None] * jacobian)
     squares = np.linalg.eigvals(np.linalg.solve(model.mass_matrix, stiffness))
     return np.sort(np.sqrt(np.real(squares))) / (2.0 * np.pi)

@@ -104,7 +104,7 @@ def actuators(status: Document, description: Document) -> list[ActuatorReading]:
             number(status, "following_peak_m", actuator),
             (number(status, "pressures_pa", actuator, 0), number(status, "pressures_pa", actuator, 1)),
             number(status, "forces_n", actuator),
-            number(description, "maximum_force_n"),
+            number(description, "links", actuator, "maximum_force_n"),
         )
         for actuator in range(found)
     ]

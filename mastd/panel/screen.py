@@ -172,7 +172,7 @@ def help_lines(view: View, display: Display) -> Lines:
     ]
     for note in (
         "Bars show each actuator within its stroke, retracted left; follow is the maximum following error "
-        "since arming, margin the margin to the maximum force, residual how well seven lengths fit one pose.",
+        "since arming, margin the margin to the maximum force, residual how well the lengths fit one pose.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
         lines += paragraph(note, display.width)

@@ -57,22 +57,24 @@ def rows_of(
 
 
 def _actuator_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[Row]:
-    friction = table.actuator.friction
-    nominal = {
-        "valve_gain": 1.0,
-        "valve_delay": table.valve.delay,
-        "valve_overlap": table.valve.overlap,
-        "bulk_modulus": table.actuator.bulk_modulus,
-        "coulomb": friction.coulomb,
-        "viscous": friction.viscous,
-    }
+    nominal = [
+        {
+            "valve_gain": 1.0,
+            "valve_delay": valve.delay,
+            "valve_overlap": valve.overlap,
+            "bulk_modulus": cylinder.bulk_modulus,
+            "coulomb": cylinder.friction.coulomb,
+            "viscous": cylinder.friction.viscous,
+        }
+        for cylinder, valve, _ in table.types
+    ]
     for key, text, factor, unit in _ACTUATOR_QUANTITIES:
         for number, actuator in enumerate(found.links, start=1):
             estimate = getattr(actuator, key)
             yield Row(
                 text,
                 f"{number} {actuator.link}",
-                factor * nominal[key],
+                factor * nominal[number - 1][key],
                 factor * estimate.value,
                 factor * estimate.uncertainty,
                 unit,

@@ -85,10 +85,8 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     values = np.zeros(LIMITS)
     values[LIMIT.stroke_margin] = limits.stroke_margin
     values[LIMIT.velocity] = limits.velocity
-    values[LIMIT.force] = limits.force_share * table.actuator.maximum_force
     values[LIMIT.following_minimum] = limits.following_error.minimum
     values[LIMIT.following_at_velocity] = limits.following_error.at_maximum_velocity
-    values[LIMIT.acceleration] = limits.acceleration
     values[LIMIT.jerk] = limits.jerk
     values[LIMIT.stuck_band] = guard.stuck_band
     values[LIMIT.stuck_travel] = guard.stuck_travel
@@ -137,6 +135,10 @@ class Guard:
         self.model = GuardModel(
             neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
             strokes=np.array([actuator.stroke for actuator in table.links]),
+            velocities=np.full(n, table.limits.velocity),
+            forces=table.limits.force_share
+            * np.array([type_.cylinder.maximum_force for type_ in table.types]),
+            accelerations=np.full(n, table.limits.acceleration),
             limits=_limits(table, guard),
             scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),

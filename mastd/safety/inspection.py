@@ -31,10 +31,8 @@ class LimitRow(NamedTuple):
 
     stroke_margin: Annotated[int, Entry("m", "distance to keep from the end of stroke")]
     velocity: Annotated[int, Entry("m/s", "maximum length rate")]
-    force: Annotated[int, Entry("N", "maximum actuator force")]
     following_minimum: Annotated[int, Entry("m", "following error allowed at rest")]
     following_at_velocity: Annotated[int, Entry("m", "following error allowed at maximum velocity")]
-    acceleration: Annotated[int, Entry("m/s2", "maximum acceleration along an actuator")]
     jerk: Annotated[int, Entry("m/s3", "maximum commanded jerk")]
     stuck_band: Annotated[int, Entry("m", "band within which a length does not move")]
     stuck_travel: Annotated[int, Entry("m", "commanded travel after which it must have moved")]
@@ -80,12 +78,16 @@ SCALAR = index_table(ScalarRow)
 class GuardModel(NamedTuple):
     """Constants of the detectors for n actuators; codes index ``delays``.
 
-    ``neutral_lengths`` and ``strokes`` (n,) in m; ``limits`` (LIMITS,); ``scalars`` (m, 3) and ``bounds``
+    ``neutral_lengths`` and ``strokes`` (n,) in m; maximum ``velocities``, ``forces`` and ``accelerations``
+    (n,) along the actuators; ``limits`` (LIMITS,); ``scalars`` (m, 3) and ``bounds``
     (m, 2), minimum and maximum, of the conditions that are one number of the frame; ``delays`` in samples.
     """
 
     neutral_lengths: FloatArray
     strokes: FloatArray
+    velocities: FloatArray
+    forces: FloatArray
+    accelerations: FloatArray
     limits: FloatArray
     scalars: IntArray
     bounds: FloatArray
@@ -193,15 +195,15 @@ def _count(
 
 @kernel
 def _inspect_magnitude(
-    code: int, values: FloatArray, limit: float, model: GuardModel, state: GuardState
+    code: int, values: FloatArray, limits: FloatArray, model: GuardModel, state: GuardState
 ) -> int:
-    """Compare the magnitudes of ``values`` (n,) with ``limit``."""
+    """Compare the magnitudes of ``values`` (n,) with ``limits`` (n,)."""
     worst, largest = -1, 0.0
     for i in range(values.shape[0]):
-        excess = abs(values[i]) - limit
+        excess = abs(values[i]) - limits[i]
         if not excess <= 0.0 and (worst < 0 or excess > largest):
             worst, largest = i, excess
-    return _count(code, worst >= 0, worst, values[worst], limit, model, state)
+    return _count(code, worst >= 0, worst, values[worst], limits[worst], model, state)
 
 
 @kernel
@@ -283,14 +285,14 @@ def inspect_actuators(
 
     ``dt`` in s is the time since the last sample, 0 for none; ``watched`` the mask of the codes in force.
     """
-    limits, lengths = model.limits, measured.lengths
+    lengths = measured.lengths
     follows = bool((watched >> FOLLOWING_ERROR) & 1)
     moves = bool((watched >> LENGTH_STUCK) & 1)
     mask = _inspect_stroke(lengths, model, state)
-    mask |= _inspect_magnitude(VELOCITY, measured.rates, limits[LIMIT.velocity], model, state)
-    mask |= _inspect_magnitude(FORCE, measured.forces, limits[LIMIT.force], model, state)
+    mask |= _inspect_magnitude(VELOCITY, measured.rates, model.velocities, model, state)
+    mask |= _inspect_magnitude(FORCE, measured.forces, model.forces, model, state)
     mask |= _inspect_following(lengths, commanded, follows, model, state)
-    mask |= _inspect_magnitude(ACCELERATION, measured.accelerations, limits[LIMIT.acceleration], model, state)
+    mask |= _inspect_magnitude(ACCELERATION, measured.accelerations, model.accelerations, model, state)
     mask |= _inspect_jerk(commanded.accelerations, dt, model, state)
     mask |= _inspect_stuck(lengths, commanded.lengths, moves, model, state)
     return mask

@@ -77,9 +77,9 @@ def compared(
     for actuator, true in zip(found.links, true_actuators(table, truth), strict=True):
         # A slower spool counts as delay.
         lag = true["damping_ratio"] / true["natural_frequency"]
-        nominal_lag = table.valve.damping_ratio / table.valve.natural_frequency
+        nominal_lag = table.types[0].valve.damping_ratio / table.types[0].valve.natural_frequency
         for name, estimate, value, scale in (
-            ("gain", actuator.valve_gain, true["rated_flow"] / table.valve.rated_flow, 1.0),
+            ("gain", actuator.valve_gain, true["rated_flow"] / table.types[0].valve.rated_flow, 1.0),
             ("delay", actuator.valve_delay, true["delay"] + (lag - nominal_lag) / math.pi, 1.0),
             ("overlap", actuator.valve_overlap, true["overlap"], 1.0),
             ("bulk modulus", actuator.bulk_modulus, true["bulk_modulus"], true["bulk_modulus"]),

@@ -96,8 +96,11 @@ def had_stood(plan: Plan, record: Run, code: Code, row: int) -> str:
     elif code is Code.REDUNDANCY:
         beyond = np.abs(columns["redundancy_residual"]) > limits.redundancy_residual
     elif code is Code.FORCE:
-        greatest = np.max([np.abs(columns[f"force.{k}"]) for k in actuators], axis=0)
-        beyond = greatest > limits.force_share * table.actuator.maximum_force
+        ratios = [
+            np.abs(columns[f"force.{k}"]) / type_.cylinder.maximum_force
+            for k, type_ in zip(actuators, table.types, strict=True)
+        ]
+        beyond = np.max(ratios, axis=0) > limits.force_share
     elif code is Code.FOLLOWING_ERROR:
         # A sample answers the command of the frame before it.
         errors = [columns[f"length.{k}"][1:] - columns[f"command.length.{k}"][:-1] for k in actuators]

@@ -70,10 +70,11 @@ def errors(found: IdentifiedSettings, truth: TableTruth, table: TableSettings) -
         return max(abs(value) for value in values)
 
     actuators = list(zip(found.links, truth.actuators, strict=True))
-    flow = table.valve.rated_flow
+    flows = [type_.valve.rated_flow for type_ in table.types]
     figures = {
         "valve_gain_error": largest(
-            own.valve_gain.value * flow / true.rated_flow - 1.0 for own, true in actuators
+            own.valve_gain.value * flow / true.rated_flow - 1.0
+            for flow, (own, true) in zip(flows, actuators, strict=True)
         ),
         "valve_delay_error_s": largest(own.valve_delay.value - true.delay for own, true in actuators),
         "valve_overlap_error": largest(own.valve_overlap.value - true.overlap for own, true in actuators),

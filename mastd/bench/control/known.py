@@ -40,7 +40,7 @@ def known_to_accuracy(
         IdentifiedActuator(
             link=one.link,
             valve_gain=RatioEstimate(
-                value=near(one.rated_flow / table.valve.rated_flow), uncertainty=ACCURACY
+                value=near(one.rated_flow / type_.valve.rated_flow), uncertainty=ACCURACY
             ),
             valve_delay=TimeEstimate(value=near(one.delay), uncertainty=ACCURACY * one.delay),
             valve_overlap=ShareEstimate(value=near(one.overlap), uncertainty=ACCURACY * one.overlap),
@@ -50,7 +50,7 @@ def known_to_accuracy(
             coulomb=ForceEstimate(value=near(one.coulomb), uncertainty=ACCURACY * one.coulomb),
             viscous=DampingEstimate(value=near(one.viscous), uncertainty=ACCURACY * one.viscous),
         )
-        for one in truth.actuators
+        for one, type_ in zip(truth.actuators, table.types, strict=True)
     )
     found = None
     if truth.payload is not None:

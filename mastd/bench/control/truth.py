@@ -117,19 +117,19 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
     def factor() -> float:
         return float(1.0 + SPREAD * random.uniform(-1.0, 1.0))
 
-    friction = table.actuator.friction
     actuators = []
-    for actuator in table.links:
+    for actuator, (cylinder, valve, _) in zip(table.links, table.types, strict=True):
+        friction = cylinder.friction
         flow, stiffness, sliding, viscous = factor(), factor(), factor(), factor()
         actuators.append(
             ActuatorTruth(
                 actuator.name,
-                rated_flow=table.valve.rated_flow * flow,
-                bulk_modulus=table.actuator.bulk_modulus * stiffness,
+                rated_flow=valve.rated_flow * flow,
+                bulk_modulus=cylinder.bulk_modulus * stiffness,
                 coulomb=friction.coulomb * sliding,
                 breakaway=friction.breakaway * sliding,
                 viscous=friction.viscous * viscous,
-                delay=table.valve.delay + DELAY_SPREAD * float(random.uniform(-1.0, 1.0)),
+                delay=valve.delay + DELAY_SPREAD * float(random.uniform(-1.0, 1.0)),
                 overlap=OVERLAP,
             )
         )

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     geometry = Geometry.from_settings(table)
     try:
         found = find_offsets(
-            geometry, slow_motion(record, geometry), settled_stiffness(table), balance_limit(record)
+            geometry, slow_motion(record, geometry), settled_stiffness(table, geometry), balance_limit(record)
         )
     except (ValueError, FormatError) as error:
         raise UsageError(f"{record.path}: {error}; no offset was found") from error
@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, RunOutcome]:
     """Check, play and record; return the record and how it ended."""
+    from mastd.control.identification.length_offsets import require_patterns
     from mastd.loop.process.installation import Plan
     from mastd.settings.core.starter import find
 
@@ -113,6 +114,10 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Run
         plan = Plan.load(
             find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
         )
+        try:
+            require_patterns(plan.geometry)
+        except ValueError as error:
+            raise UsageError(f"{plan.table_path}: {error}; nothing was moved") from error
         return recorded_play(arguments, plan, plan.check(), stop, live=live)
 
 

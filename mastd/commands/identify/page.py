@@ -105,7 +105,7 @@ def _delay(actuator: ActuatorFindings, table: TableSettings, number: int) -> Pan
             Curve(lag.frequency, delay(lag.response), tone_of(ACTUATORS, number), "measured", 0.9),
             Curve(lag.frequency, delay(lag.fitted), "reference", "found", 1.2),
         ),
-        bounds=(Bound(1e3 * table.valve.delay),),
+        bounds=(Bound(1e3 * table.types[number].valve.delay),),
         minimum=0.5,
         x_log=True,
     )

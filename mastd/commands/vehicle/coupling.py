@@ -103,7 +103,7 @@ def _tables(settings: TableSettings) -> dict[str, Table]:
     """Return the table on its oil columns, and without them."""
     import numpy as np
 
-    from mastd.dynamics.oil_flow import oil_stiffness
+    from mastd.dynamics.oil_flow import oil_springs
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.geometry import Geometry
     from mastd.kinematics.jacobian import geometric_jacobian
@@ -113,10 +113,7 @@ def _tables(settings: TableSettings) -> dict[str, Table]:
     geometry = Geometry.from_settings(settings)
     rows = np.empty((geometry.actuators, 6))
     geometric_jacobian(geometry.legs, np.zeros(6), rows)
-    springs = np.array(
-        [oil_stiffness(settings.actuator, actuator.stroke, 0.0) for actuator in settings.links]
-    )
-    stiffness = rows.T @ (springs[:, None] * rows)
+    stiffness = rows.T @ (oil_springs(settings)[:, None] * rows)
     mass = TableModel.from_settings(settings, NoPayload(kind="none")).mass_matrix
     return {
         "oil columns": Table(mass, stiffness, DAMPING, PERIOD),

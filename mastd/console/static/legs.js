@@ -17,12 +17,10 @@ export class Legs {
   constructor() {
     this._links = [];
     this._rows = [];
-    this._force = null;
   }
 
   hello({ describe }) {
     this._links = describe.links;
-    this._force = describe.maximum_force_n;
     const head = element("tr");
     for (const text of ["", "length", "mm", "force", "kN", "bar"]) {
       const cell = element("th", /^(mm|kN|bar)$/.test(text) ? "figure" : "", text);
@@ -34,22 +32,22 @@ export class Legs {
   }
 
   status(status) {
-    let largest = 0;
-    let which = 0;
+    let share = 0;
+    let which = -1;
     this._rows.forEach((row, index) => {
       const force = status.forces_n[index];
       const link = this._links[index];
       const length = status.lengths_m[index];
-      row.show(length === null ? null : length - link.neutral_length_m, link.stroke_m, force, this._force,
+      row.show(length === null ? null : length - link.neutral_length_m, link.stroke_m, force, link.maximum_force_n,
         status.pressures_pa?.[index]);
-      if (force !== null && Math.abs(force) > largest) [largest, which] = [Math.abs(force), index + 1];
+      const ratio = force === null ? 0 : Math.abs(force) / link.maximum_force_n;
+      if (ratio > share) [share, which] = [ratio, index];
     });
-    const share = largest / this._force;
-    const words = which
-      ? `Max. force: actuator ${which}, ${fixed(largest / 1000, 1)} of ${fixed(this._force / 1000, 0)} kN, margin ${percent(1 - share)}`
-      : "";
+    const limit = which < 0 ? 0 : this._links[which].maximum_force_n / 1000;
+    const words = which < 0 ? ""
+      : `Max. force: actuator ${which + 1}, ${fixed(share * limit, 1)} of ${fixed(limit, 0)} kN, margin ${percent(1 - share)}`;
     setText(byId("legs-note"), words);
-    setTone(byId("legs-note"), which ? toneOf(share) : "idle");
+    setTone(byId("legs-note"), which < 0 ? "idle" : toneOf(share));
   }
 }
 

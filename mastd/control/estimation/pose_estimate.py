@@ -22,7 +22,7 @@ from mastd.kinematics.observer import SolveLimits, null_residual, observe
 class PoseModel(NamedTuple):
     """Constants of the estimate for n actuators.
 
-    ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (2,)
+    ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (n, 2)
     the piston areas of chamber 1 and 2 in m²; ``null_vectors`` (n − 6, n) of Jᵀ; ``gain`` (6, n) of the
     observer, ``limits`` of its solve.
     """
@@ -60,7 +60,7 @@ def _calibrate(
         j, k = 2 * i, 2 * i + 1
         extending = pressures[j, 0] * raw_pressures[j] + pressures[j, 1]
         retracting = pressures[k, 0] * raw_pressures[k] + pressures[k, 1]
-        estimate.forces[i] = extending * model.areas[0] - retracting * model.areas[1]
+        estimate.forces[i] = extending * model.areas[i, 0] - retracting * model.areas[i, 1]
 
 
 @kernel

@@ -19,6 +19,7 @@ from mastd.arrays import FloatArray
 from mastd.control.identification.friction import sliding_friction
 from mastd.control.identification.measurement import Measurement, derivative, low_passed
 from mastd.control.identification.regression import Fit, least_squares
+from mastd.dynamics.actuator import ACTUATOR, actuator_rows
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.table import TableSettings
 
@@ -63,7 +64,8 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     rotations = _rotations(measured.pose)
     actuators = _actuators(measured.pose, rotations, geometry)
     spin, force, angular = _motion(measured, table, rotations)
-    areas = np.array(table.actuator.piston_areas) * [1.0, -1.0]
+    actuator_data = actuator_rows(table)
+    areas = actuator_data[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]
     lengths = low_passed(measured.lengths, RATE_CORNER, period)
     rates = derivative(lengths, period)
     # One measure for forces and moments: the noise of the actuators' forces becomes equal in all six.
@@ -81,13 +83,13 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
     def along_actuators(values: FloatArray) -> FloatArray:
         return balanced(np.swapaxes(actuators * values[:, :, None], 1, 2))
 
-    pressing = np.einsum("kia,ki->ka", actuators, measured.pressures @ areas)
+    pressing = np.einsum("kia,ki->ka", actuators, np.sum(measured.pressures * areas, axis=2))
     target = balanced(pressing[:, :, None])[:, :, 0]
     inertia, viscous = balanced(_inertia_columns(spin, force, angular)), along_actuators(rates)
-    coulomb = np.full(rates.shape[1], max(table.actuator.friction.coulomb, _MIN_COULOMB))
+    coulomb = np.maximum(actuator_data[:, ACTUATOR.coulomb], _MIN_COULOMB)
     block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
-        shape = sliding_friction(lengths, rates, coulomb, table.actuator.friction, period)
+        shape = sliding_friction(lengths, rates, coulomb, actuator_data, period)
         design = np.concatenate((inertia, along_actuators(shape), viscous), axis=2)
         fit = least_squares(design, target, block)
         coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _MIN_COULOMB)

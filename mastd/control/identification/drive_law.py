@@ -19,6 +19,8 @@ from scipy.interpolate import CubicSpline
 
 from mastd.arrays import FloatArray
 from mastd.control.identification.measurement import Measurement
+from mastd.dynamics.actuator import ACTUATOR, actuator_rows
+from mastd.dynamics.oil_flow import oil_springs
 from mastd.settings.table.table import TableSettings
 
 SUPPLY_FILTER_TIME = 0.02
@@ -27,6 +29,7 @@ MAX_FORCE_RATE_SPEED = 0.1
 """Maximum part of the speed that follows from the rate of the force reference, m/s."""
 MIN_PRESSURE_RATIO = 0.05
 """Of the full pressure, the minimum that the orifice law assumes."""
+_GAINS = ("rate_feedforward", "valve_lead", "force_feedforward", "length_gain", "pressure_damping")
 
 
 def ticks_of(table: TableSettings, period: float) -> int:
@@ -38,12 +41,13 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     """Return the opening (k · ticks, n) that the drive has asked for at each of its ticks, from row 0 on."""
     ticks = ticks_of(table, measured.period)
     tick = measured.period / ticks
-    drive, areas = table.drive, table.actuator.piston_areas
-    column = table.actuator.dead_length + np.array([actuator.stroke for actuator in table.links])
-    stiffness = table.actuator.bulk_modulus * sum(areas) / column
-    leak_speed = table.actuator.leakage / (0.5 * sum(areas)) ** 2
+    drive, rows, stiffness = table.drive, actuator_rows(table), oil_springs(table)
+    gains = np.array([[getattr(type_.gains, name) for name in _GAINS] for type_ in table.types])
+    rate_gain, lead, force_gain, length_gain, damping = gains.T
+    leak_speed = rows[:, ACTUATOR.leak_speed]
     lengths = _between(measured.lengths, ticks)
-    forces = _between(measured.pressures @ np.array([areas[0], -areas[1]]), ticks)
+    areas = rows[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]
+    forces = _between(np.sum(measured.pressures * areas, axis=2), ticks)
     supply = _follow(_between(measured.supply[:, :1], ticks), SUPPLY_FILTER_TIME, tick)
     force_rates = np.diff(measured.force_commands, axis=0, prepend=measured.force_commands[:1])
     bound = MAX_FORCE_RATE_SPEED * stiffness
@@ -61,34 +65,30 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     force = held(measured.force_commands) + ahead * force_rate
     excess = forces - force
     speed = (
-        drive.rate_feedforward * rate
-        + drive.valve_lead * acceleration
-        + drive.force_feedforward * force_rate / stiffness
+        rate_gain * rate
+        + lead * acceleration
+        + force_gain * force_rate / stiffness
         + leak_speed * force
-        + drive.length_gain * (length - lengths)
-        - drive.pressure_damping
+        + length_gain * (length - lengths)
+        - damping
         * (excess - _follow(excess, 1.0 / (2.0 * math.pi * drive.pressure_high_pass), tick))
         / stiffness
         + held(measured.trims)
     )
-    return _opening(speed, force + drive.valve_lead * force_rate, supply, table)
+    return _opening(speed, force + lead * force_rate, supply, rows, orifice_law=drive.orifice_law)
 
 
-def _opening(speed: FloatArray, load: FloatArray, supply: FloatArray, table: TableSettings) -> FloatArray:
-    """Return the opening that passes ``speed`` under ``load`` by the nominal valve, solved for its bend."""
-    first, second = table.actuator.piston_areas
-    valve, back = table.valve, table.supply.return_pressure
-    gain = (
-        valve.rated_flow
-        / math.sqrt(0.5 * valve.rated_pressure_drop)
-        / valve.saturation
-        / math.sqrt(first**3 + second**3)
-    )
-    bend = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+def _opening(
+    speed: FloatArray, load: FloatArray, supply: FloatArray, rows: FloatArray, *, orifice_law: bool
+) -> FloatArray:
+    """Return the openings that pass ``speed`` under ``load``, by the nominal valves solved for their bend."""
+    first, second = rows[:, ACTUATOR.area_1], rows[:, ACTUATOR.area_2]
+    back = rows[:, ACTUATOR.return_pressure]
+    gain, bend = rows[:, ACTUATOR.gain], rows[:, ACTUATOR.saturation]
     extends = speed > 0.0
     at_rest = np.where(extends, first * supply - second * back, second * supply - first * back)
     available = at_rest
-    if table.drive.orifice_law:
+    if orifice_law:
         available = at_rest + np.where(extends, -load, load)
     available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(at_rest, 1.0))
     ratio = np.abs(speed) / (gain * np.sqrt(available))

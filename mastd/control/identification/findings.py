@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,7 +74,7 @@ def find(measured: Measurement, table: TableSettings) -> Findings:
     commands = valve_commands(measured, table)
     ticks = ticks_of(table, measured.period)
     actuators = []
-    for index, actuator in enumerate(table.links):
+    for index, (actuator, type_) in enumerate(zip(table.links, table.types, strict=True)):
         try:
             oil = fit_oil(
                 at_once.lengths[:, index] - actuator.neutral_length,
@@ -81,11 +82,11 @@ def find(measured: Measurement, table: TableSettings) -> Findings:
                 at_once.spools[:, index],
                 at_once.supply,
                 actuator.stroke,
-                table.actuator,
-                table.valve,
+                type_.cylinder,
+                type_.valve,
                 measured.period,
             )
-            lag = fit_lag(commands[:, index], at_once.spools[:, index], table.valve, ticks, measured.period)
+            lag = fit_lag(commands[:, index], at_once.spools[:, index], type_.valve, ticks, measured.period)
         except ValueError as error:
             raise ValueError(f"actuator {index + 1}, {actuator.name}: {error}") from error
         actuators.append(_actuator(actuator.name, oil, lag, body, index))
@@ -129,9 +130,9 @@ def _notes(
     actuators: tuple[ActuatorFindings, ...], body: BodyFit, table: TableSettings, measured: Measurement
 ) -> tuple[str, ...]:
     notes = []
-    areas = table.actuator.piston_areas
+    area = max(math.hypot(*type_.cylinder.piston_areas) for type_ in table.types)
     # Of white noise the low-pass passes the ratio of its corner to the band of the samples.
-    noise = table.sensors.pressure.noise * np.hypot(*areas) * np.sqrt(2.0 * CORNER * measured.period)
+    noise = table.sensors.pressure.noise * area * np.sqrt(2.0 * CORNER * measured.period)
     if body.residual > _MAX_BODY_RESIDUAL * max(float(noise), 20.0):
         notes.append(
             f"{body.residual / 1e3:.2g} kN residual per actuator, expected from noise"

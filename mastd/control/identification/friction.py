@@ -9,34 +9,35 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.settings.table.hydraulics import FrictionSettings
+from mastd.dynamics.actuator import ACTUATOR
 
 _MIN_TRAVEL = 1e-15
 
 
 def sliding_friction(
-    lengths: FloatArray, rates: FloatArray, coulomb: FloatArray, friction: FrictionSettings, period: float
+    lengths: FloatArray, rates: FloatArray, coulomb: FloatArray, rows: FloatArray, period: float
 ) -> FloatArray:
     """Return friction without its viscous part over ``coulomb`` (k, n), for lengths and rates (k, n).
 
-    ``coulomb`` (n,) in N, above zero; breakaway keeps its nominal ratio to it. Before breakaway the bristles
-    deflect as the settings say. Each row's travel is taken at one speed, for which the bristle's equation is
-    solved exactly: a reversal is over within a few periods. The first row starts with undeflected bristles.
+    ``coulomb`` (n,) in N, above zero; ``rows`` (n, ACTUATOR_COLUMNS) of ``actuator_rows``. Breakaway keeps
+    its nominal ratio to ``coulomb``. Before breakaway the bristles deflect as the settings say. Each row's
+    travel is taken at one speed, for which the bristle's equation is solved exactly: a reversal is over
+    within a few periods. The first row starts with undeflected bristles.
     """
-    breakaway = friction.breakaway / friction.coulomb if friction.coulomb > 0.0 else 1.0
+    nominal = rows[:, ACTUATOR.coulomb]
+    breakaway = np.where(nominal > 0.0, rows[:, ACTUATOR.breakaway] / np.maximum(nominal, 1e-300), 1.0)
+    stiffness, damping = rows[:, ACTUATOR.bristle_stiffness], rows[:, ACTUATOR.bristle_damping]
 
     def level(speeds: FloatArray) -> FloatArray:
-        excess = (breakaway - 1.0) / (1.0 + (speeds / friction.stribeck_velocity) ** 2)
+        excess = (breakaway - 1.0) / (1.0 + (speeds / rows[:, ACTUATOR.stribeck_speed]) ** 2)
         return np.asarray(coulomb * (1.0 + excess))
 
     travel = np.diff(lengths, axis=0)
-    limit = level(travel / period) / friction.bristle_stiffness
+    limit = level(travel / period) / stiffness
     towards = limit * np.sign(travel)
     left = np.exp(-np.maximum(np.abs(travel), _MIN_TRAVEL) / limit)
     bristle = np.zeros_like(lengths)
     for row in range(len(travel)):
         bristle[row + 1] = towards[row] + (bristle[row] - towards[row]) * left[row]
-    deflecting = rates - friction.bristle_stiffness * np.abs(rates) * bristle / level(rates)
-    return np.asarray(
-        (friction.bristle_stiffness * bristle + friction.bristle_damping * deflecting) / coulomb
-    )
+    deflecting = rates - stiffness * np.abs(rates) * bristle / level(rates)
+    return np.asarray((stiffness * bristle + damping * deflecting) / coulomb)

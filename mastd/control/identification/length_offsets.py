@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.dynamics.actuator import ACTUATOR, actuator_rows
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
@@ -80,16 +81,27 @@ class LengthOffsets:
         return np.where(np.abs(self.patterns) > MIN_RATIO, alone, np.inf)
 
 
-def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit: float) -> LengthOffsets:
+def require_patterns(geometry: Geometry) -> FloatArray:
+    """Return the patterns (m, n) of offsets that bind at neutral; raise ValueError where there is none."""
+    patterns = null_vectors(geometry)
+    if not len(patterns):
+        raise ValueError(
+            f"offsets cannot be identified: {geometry.actuators} actuators hold {DEGREES_OF_FREEDOM} degrees "
+            "of freedom without internal force"
+        )
+    return patterns
+
+
+def find_offsets(
+    geometry: Geometry, motion: SlowMotion, stiffness: FloatArray, limit: float
+) -> LengthOffsets:
     """Return the offsets that show in a slow motion to and fro.
 
-    ``stiffness``: internal force per length in N/m once it has settled (``settled_stiffness``); ``limit``:
-    of the balance, m. Raises ValueError for a table on six actuators, which cannot fight, and for fewer than
-    ``PARTS`` samples.
+    ``stiffness`` (m,): internal force per length in N/m once it has settled (``settled_stiffness``);
+    ``limit``: of the balance, m. Raises ValueError for a table on six actuators, which cannot fight, and for
+    fewer than ``PARTS`` samples.
     """
-    neutral = null_vectors(geometry)
-    if not len(neutral):
-        raise ValueError("offsets cannot be identified: six actuators have no internal force")
+    neutral = require_patterns(geometry)
     if len(motion.poses) < PARTS:
         raise ValueError(f"{len(motion.poses)} samples of the table at rest, expected at least {PARTS}")
     taken = slice(None, None, 1 + len(motion.poses) // MAX_SAMPLES)
@@ -123,14 +135,15 @@ def find_offsets(geometry: Geometry, motion: SlowMotion, stiffness: float, limit
     )
 
 
-def settled_stiffness(table: TableSettings) -> float:
-    """Return the internal force in N per metre of contradicting lengths once the valves have settled.
+def settled_stiffness(table: TableSettings, geometry: Geometry) -> FloatArray:
+    """Return the internal force (m,) in N per metre of contradicting lengths once the valves have settled.
 
     The drive asks each valve for a speed in proportion to its length's error, and continues until the leakage
-    across the piston takes that flow away: gain · A² / leakage.
+    across the piston takes that flow away: where all actuators are alike, gain · A² / leakage.
     """
-    area = 0.5 * sum(table.actuator.piston_areas)
-    return table.drive.length_gain * area**2 / max(table.actuator.leakage, 1e-15)
+    leak_speeds = np.maximum(actuator_rows(table)[:, ACTUATOR.leak_speed], 1e-15)
+    gains = np.array([type_.gains.length_gain for type_ in table.types])
+    return np.asarray(1.0 / (null_vectors(geometry) ** 2 @ (leak_speeds / gains)))
 
 
 def _null_vectors_at(geometry: Geometry, poses: FloatArray, neutral: FloatArray) -> FloatArray:

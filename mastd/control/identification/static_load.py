@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.settings.table.hydraulics import FrictionSettings
+from mastd.dynamics.actuator import ACTUATOR, actuator_rows
 from mastd.settings.table.table import TableSettings
 
 SLIDES_FROM: Final = 2.0
@@ -36,35 +36,37 @@ CERTAINTY: Final = 2.0
 class ActuatorFriction:
     """Nominal friction of the actuators, and how well their forces are known."""
 
-    law: FrictionSettings
-    pressure_doubt: float
-    """Standard deviation in N of an actuator's force by its two pressure transducers."""
+    rows: FloatArray
+    """(n, ACTUATOR_COLUMNS) of ``mastd.dynamics.actuator.actuator_rows``."""
+    pressure_doubts: FloatArray
+    """Standard deviations (n,) in N of the actuators' forces by their two pressure transducers each."""
 
     @classmethod
     def from_settings(cls, table: TableSettings) -> ActuatorFriction:
         """Take both from the table's settings."""
         pressure = PRESSURE_DOUBT * table.sensors.pressure.noise
-        doubt = pressure * math.hypot(*table.actuator.piston_areas)
-        return cls(table.actuator.friction, max(doubt, MIN_DOUBT))
+        rows = actuator_rows(table)
+        doubts = pressure * np.hypot(rows[:, ACTUATOR.area_1], rows[:, ACTUATOR.area_2])
+        return cls(rows, np.maximum(doubts, MIN_DOUBT))
 
     @property
-    def sliding_rate(self) -> float:
-        """Rate in m/s from which on a seal slides."""
-        return SLIDES_FROM * self.law.stribeck_velocity
+    def sliding_rates(self) -> FloatArray:
+        """Rates (n,) in m/s from which on the seals slide."""
+        return np.asarray(SLIDES_FROM * self.rows[:, ACTUATOR.stribeck_speed])
 
     def forces(self, rates: FloatArray) -> FloatArray:
         """Return the friction forces (n,) of actuators at ``rates`` (n,); 0 for one that sticks."""
-        sliding = self.law.coulomb * np.sign(rates) + self.law.viscous * rates
-        return np.where(np.abs(rates) >= self.sliding_rate, sliding, 0.0)
+        sliding = self.rows[:, ACTUATOR.coulomb] * np.sign(rates) + self.rows[:, ACTUATOR.viscous] * rates
+        return np.where(np.abs(rates) >= self.sliding_rates, sliding, 0.0)
 
     def doubts(self, sticking: FloatArray) -> FloatArray:
         """Return standard deviations (n,) in N for the ratio of time that actuators were ``sticking``.
 
         Where a seal that sticks stands between its two breakaway forces is not known: evenly spread.
         """
-        stuck = sticking * self.law.breakaway / math.sqrt(3.0)
-        sliding = (1.0 - sticking) * FRICTION_DOUBT * self.law.coulomb
-        return np.sqrt(stuck**2 + sliding**2 + self.pressure_doubt**2)
+        stuck = sticking * self.rows[:, ACTUATOR.breakaway] / math.sqrt(3.0)
+        sliding = (1.0 - sticking) * FRICTION_DOUBT * self.rows[:, ACTUATOR.coulomb]
+        return np.sqrt(stuck**2 + sliding**2 + self.pressure_doubts**2)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from mastd.control.table.step import FINITE, control_step
 from mastd.control.table.valve_inverse import Horizon, valve_inverse
 from mastd.control.table.valve_learning import learning_memory
 from mastd.dynamics.actuator import actuator_rows, valve_delays
-from mastd.dynamics.oil_flow import oil_stiffness
+from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
 from mastd.kernel import entry
@@ -164,13 +164,13 @@ def _drives(table: TableSettings, period: float) -> FloatArray:
     drive = table.drive
     ticks = math.ceil(period * drive.update_rate - 1e-9)
     rows = np.zeros((len(table.links), DRIVE_COLUMNS))
-    for row, actuator in zip(rows, table.links, strict=True):
+    for row, type_, spring in zip(rows, table.types, oil_springs(table), strict=True):
         row[:] = (
-            drive.rate_feedforward,
-            drive.valve_lead,
-            drive.force_feedforward,
+            type_.gains.rate_feedforward,
+            type_.gains.valve_lead,
+            type_.gains.force_feedforward,
             float(drive.orifice_law),
-            oil_stiffness(table.actuator, actuator.stroke, 0.0),
+            spring,
             0.5 * period * (1.0 + 1.0 / ticks),
         )
     return rows
@@ -185,8 +185,8 @@ def _filters(
     columns = [
         np.column_stack(
             [
-                valve_inverse(table.valve, delay, feedforward.bandwidth, period, known)
-                for delay in valve_delays(table, identified)
+                valve_inverse(type_.valve, delay, feedforward.bandwidth, period, known)
+                for type_, delay in zip(table.types, valve_delays(table, identified), strict=True)
             ]
         )
         for known in (horizon, waiting)

@@ -21,8 +21,8 @@ import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.table.command import notch_row
-from mastd.dynamics.actuator import valve_delays
-from mastd.dynamics.oil_flow import oil_stiffness
+from mastd.dynamics.actuator import ACTUATOR, actuator_rows, valve_delays
+from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import UsageError
 from mastd.kinematics.design import neutral_jacobian
@@ -144,28 +144,37 @@ def _loop(
     frequencies: FloatArray,
 ) -> ComplexArray:
     """Return the loop's gain (lines, 6, 6) from the acceleration that is fed back to that which follows."""
-    drive, valve = table.drive, table.valve
-    jacobian = neutral_jacobian(geometry)
-    springs = np.array([oil_stiffness(table.actuator, actuator.stroke, 0.0) for actuator in table.links])
-    stiffness = jacobian.T @ (springs[:, None] * jacobian)
-    friction = table.actuator.friction.viscous * (jacobian.T @ jacobian)
+    jacobian, rows = neutral_jacobian(geometry), actuator_rows(table)
+    friction = jacobian.T @ (rows[:, ACTUATOR.viscous, None] * jacobian)
     s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
-    ratio = frequencies / valve.natural_frequency
-    # The drive holds what it asks of the valve over its tick.
-    lag = float(np.mean(valve_delays(table))) + 0.5 / drive.update_rate
-    spool = np.exp(-s * lag) / (1.0 + 2j * valve.damping_ratio * ratio - ratio**2)
-    high_pass = s / (s + 2.0 * np.pi * drive.pressure_high_pass)
-    area = 0.5 * sum(table.actuator.piston_areas)
-    leakage = float(np.mean(springs)) * table.actuator.leakage / area**2
-    damped = s + leakage + drive.pressure_damping * spool * high_pass
+    force, oil = _actuators(table, rows, s)
     # The command of a period is held over it.
-    delayed = np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
-    gain = feedback.gain * spool / damped * delayed
-    oil = (s + drive.length_gain * spool) / damped
+    delayed = feedback.gain * np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
     plant = s[:, None, None] ** 2 * loaded.mass_matrix + s[:, None, None] * friction
-    plant = plant + oil[:, None, None] * stiffness
+    plant = plant + jacobian.T @ (oil[:, :, None] * jacobian)
     fed_back = s[:, None, None] ** 2 * bare.mass_matrix * _notches(feedback, period, s)[:, None, :]
-    return np.asarray(gain[:, None, None] * np.linalg.solve(plant, fed_back))
+    # The forces asked of the actuators are the smallest ones that make the wrench.
+    made = jacobian.T @ (force[:, :, None] * np.linalg.pinv(jacobian).T)
+    return np.asarray(delayed[:, None, None] * np.linalg.solve(plant, made @ fed_back))
+
+
+def _actuators(table: TableSettings, rows: FloatArray, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Return the force that each actuator makes of one asked of it, and of its oil per length: (lines, n)."""
+    drive, frequencies = table.drive, np.abs(s) / (2.0 * np.pi)
+    high_pass = s / (s + 2.0 * np.pi * drive.pressure_high_pass)
+    force, oil = [], []
+    for type_, delay, spring, row in zip(
+        table.types, valve_delays(table), oil_springs(table), rows, strict=True
+    ):
+        ratio = frequencies / type_.valve.natural_frequency
+        # The drive holds what it asks of the valve over its tick.
+        spool = np.exp(-s * (delay + 0.5 / drive.update_rate))
+        spool = spool / (1.0 + 2j * type_.valve.damping_ratio * ratio - ratio**2)
+        leakage = spring * row[ACTUATOR.leak_speed]
+        damped = s + leakage + type_.gains.pressure_damping * spool * high_pass
+        force.append(spool / damped)
+        oil.append(spring * (s + type_.gains.length_gain * spool) / damped)
+    return np.stack(force, axis=1), np.stack(oil, axis=1)
 
 
 def _notches(feedback: AccelerationSettings, period: float, s: ComplexArray) -> ComplexArray:

@@ -98,7 +98,7 @@ class PayloadCheck:
         if self._samples < BLOCK:
             return
         block.values *= 1.0 / BLOCK
-        sticking = np.abs(block.rates) < self._friction.sliding_rate
+        sticking = np.abs(block.rates) < self._friction.sliding_rates
         if not sticking.all() and (block.lengths > self._clear).all():
             block.sticking[:] = sticking
             block.forces -= self._friction.forces(block.rates)

@@ -368,7 +368,7 @@ def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer
     return PoseModel(
         length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
         pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),
-        areas=np.array(table.actuator.piston_areas),
+        areas=np.array([type_.cylinder.piston_areas for type_ in table.types]),
         null_vectors=np.ascontiguousarray(observer.null_vectors),
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.loop.process.provenance import versions
 from mastd.record.channels import Channel
-from mastd.settings.table.table import LinkSettings
+from mastd.settings.table.table import ActuatorType, LinkSettings
 
 if TYPE_CHECKING:
     from mastd.loop.process.installation import Installation
@@ -26,19 +26,20 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "table_top_m": table.body.top_height,
         "table_size_m": list(table.body.size),
         "neutral_position_m": list(table.neutral_position),
-        "links": [_actuator(actuator) for actuator in table.links],
-        "maximum_force_n": table.actuator.maximum_force,
+        "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
+        "maximum_force_n": max(type_.cylinder.maximum_force for type_ in table.types),
         "supply_pressure_pa": table.supply.pressure,
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "versions": versions(),
     }
 
 
-def _actuator(actuator: LinkSettings) -> dict[str, Any]:
+def _actuator(actuator: LinkSettings, type_: ActuatorType) -> dict[str, Any]:
     return {
         "name": actuator.name,
         "base_m": list(actuator.base_joint),
         "table_m": list(actuator.table_joint),
         "neutral_length_m": actuator.neutral_length,
         "stroke_m": actuator.stroke,
+        "maximum_force_n": type_.cylinder.maximum_force,
     }

@@ -76,7 +76,8 @@ class Installation:
         geometry = Geometry.from_settings(table)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)
-        gains = daemon.control.acceleration.gain + table.drive.pressure_damping
+        damping = max(type_.gains.pressure_damping for type_ in table.types)
+        gains = daemon.control.acceleration.gain + damping
         if daemon.control.acceleration.gain > 0.0 and not gains <= STABLE_GAINS:
             both = f"with drive.pressure_damping of {table_path} it is {gains:g} 1/s"
             what = f"{both}, above {STABLE_GAINS:g} 1/s the table becomes unstable; set at most 200 1/s"

@@ -260,12 +260,11 @@ class Envelope:
         means, bursts = mean_speeds(
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
-        area = float(max(self._hydraulics[:2]))
-        load = forces / float(np.mean(self._hydraulics[:2]))
-        slopes = self._grid.slopes
-        total = self._over_box(np.sum(_linear(slopes, means), axis=1, keepdims=True))[0]
-        flow = area * float(total) + float(np.sum(self._hydraulics[2] * load))
-        burst = area * float(self._over_box(np.sum(_linear(slopes, bursts), axis=1, keepdims=True))[0])
+        areas, leakage = self._hydraulics[:, :2], self._hydraulics[:, 2]
+        leaking = float(np.sum(leakage * forces / np.mean(areas, axis=1)))
+        slopes, larger = self._grid.slopes, np.max(areas, axis=1)[:, None]
+        flow = float(self._over_box(_linear(slopes, means) @ larger)[0]) + leaking
+        burst = float(self._over_box(_linear(slopes, bursts) @ larger)[0])
         supply = self._table.supply
         full = accumulator_oil(supply.accumulator, supply.pressure)
         least = accumulator_oil(supply.accumulator, supply.limits.minimum_pressure)

@@ -60,6 +60,6 @@ def worst_valve_ratios(
     for m in range(rates.shape[0]):
         for i in range(rates.shape[1]):
             ratios[m, i] = max(
-                valve_ratio(hydraulics, rates[m, i], pushes[m, i]),
-                valve_ratio(hydraulics, -rates[m, i], -pulls[m, i]),
+                valve_ratio(hydraulics[i], rates[m, i], pushes[m, i]),
+                valve_ratio(hydraulics[i], -rates[m, i], -pulls[m, i]),
             )

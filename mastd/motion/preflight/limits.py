@@ -281,9 +281,8 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.velocity] = limits.velocity
     bounds[ACTUATOR_VALUE.acceleration] = limits.acceleration
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
-    bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = (
-        limits.force_share * table.actuator.maximum_force
-    )
+    forces = [limits.force_share * type_.cylinder.maximum_force for type_ in table.types]
+    bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = forces
     bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds
 

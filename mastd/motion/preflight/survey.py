@@ -173,8 +173,8 @@ def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, s
         before[i] = acceleration
         values[ACTUATOR_VALUE.push_force] = force
         values[ACTUATOR_VALUE.pull_force] = -force
-        values[ACTUATOR_VALUE.valve_flow] = valve_ratio(table.hydraulics, rate, force)
-        flow += oil_flow(table.hydraulics, rate, force)
+        values[ACTUATOR_VALUE.valve_flow] = valve_ratio(table.hydraulics[i], rate, force)
+        flow += oil_flow(table.hydraulics[i], rate, force)
         for row in range(ACTUATOR_ROWS):
             ratio = values[row] / table.bounds[row, i]
             if not ratio <= peaks[row]:

@@ -107,12 +107,14 @@ def length_panels(view: View) -> tuple[Panel, ...]:
 
 
 def force_panels(view: View) -> tuple[Panel, ...]:
-    """Return the actuators' forces with the largest that an actuator has, over time and as ranges."""
-    limit = part(view.run.metadata, "table", "actuator", "maximum_force")
+    """Return the actuators' forces with the largest that any actuator has, over time and as ranges."""
+    found = [part(view.run.metadata, "table", "actuator", "maximum_force")]
+    types = part(view.run.metadata, "table", "actuators")
+    if isinstance(types, dict):
+        found += [part(type_, "maximum_force") for type_ in types.values()]
+    limits = [1e-3 * limit for limit in found if isinstance(limit, int | float)]
     forces = [1e-3 * view.column(name) for name in view.run.numbered("force")]
-    return _actuator_panels(
-        view, "force, kN", forces, 1e-3 * limit if isinstance(limit, int | float) else None
-    )
+    return _actuator_panels(view, "force, kN", forces, max(limits, default=None))
 
 
 def _actuator_panels(

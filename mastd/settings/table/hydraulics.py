@@ -178,11 +178,9 @@ def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
         refuse([((name,), what)])
 
 
-class DriveSettings(Settings):
-    """The drive: length loop with feed-forward, pressure damping, and what it does without commands."""
+class DriveGainSettings(Settings):
+    """Gains of the drive: length loop with feed-forward, and pressure damping."""
 
-    update_rate: Frequency = Field(gt=0)
-    """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
     length_gain: Rate = Field(ge=0)
     """Velocity asked for per length error."""
     rate_feedforward: Ratio = Field(ge=0)
@@ -193,6 +191,21 @@ class DriveSettings(Settings):
     """Share of the oil column's compression, from the rate of the force reference, that goes to the valve."""
     pressure_damping: Rate = Field(ge=0)
     """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column."""
+
+
+class ActuatorTypeSettings(ActuatorSettings):
+    """One type of actuator: the cylinder, its valve, and the gains that the drive has for it."""
+
+    valve: ValveSettings
+    drive: DriveGainSettings | None = None
+    """Without it those of the table's drive."""
+
+
+class DriveSettings(DriveGainSettings):
+    """The drive: its gains, and what it does without commands."""
+
+    update_rate: Frequency = Field(gt=0)
+    """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
     pressure_high_pass: Frequency = Field(gt=0)
     orifice_law: bool
     """Divide the valve command by the square root of the pressure drop that the force reference leaves."""

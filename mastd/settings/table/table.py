@@ -7,27 +7,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
-    Angle,
     Direction,
-    Force,
     Inertia,
-    Jerk,
     Length,
     Mass,
     Point,
     Pressure,
     Ratio,
     Time,
-    Velocity,
 )
-from mastd.settings.table.hydraulics import ActuatorSettings, DriveSettings, SupplySettings, ValveSettings
+from mastd.settings.table.hydraulics import (
+    ActuatorSettings,
+    ActuatorTypeSettings,
+    DriveGainSettings,
+    DriveSettings,
+    SupplySettings,
+    ValveSettings,
+)
+from mastd.settings.table.limits import LimitSettings
 
 MIN_LINKS: Final = 6
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
@@ -96,6 +100,8 @@ class LinkSettings(Settings):
     """One actuator: joints, length and transducers."""
 
     name: Name
+    actuator: Name | None = None
+    """Its type, one of ``actuators``; none where all are of the one type that ``actuator`` says."""
     table_joint: Point
     """In P (Table 1 of Jin 2012)."""
     base_joint: Point
@@ -184,61 +190,19 @@ class SensorSettings(Settings):
     accelerometers: tuple[AccelerometerSettings, ...]
 
 
-class PoseLimitSettings(Settings):
-    """Largest pose to either side of neutral, of C."""
+class ActuatorType(NamedTuple):
+    """What stands between the joints of a link."""
 
-    surge: Length = Field(gt=0)
-    sway: Length = Field(gt=0)
-    heave: Length = Field(gt=0)
-    roll: Angle = Field(gt=0, lt=math.pi / 2)
-    pitch: Angle = Field(gt=0, lt=math.pi / 2)
-    yaw: Angle = Field(gt=0, lt=math.pi / 2)
-
-
-class FollowingErrorSettings(Settings):
-    """Allowed difference of measured and commanded length, linear in the commanded rate."""
-
-    minimum: Length = Field(gt=0)
-    """At standstill."""
-    at_maximum_velocity: Length = Field(gt=0)
-    """At the limit of the actuator velocity."""
-
-    @field_validator("at_maximum_velocity")
-    @classmethod
-    def _not_below_minimum(cls, value: float, info: ValidationInfo) -> float:
-        minimum = info.data.get("minimum", 0.0)
-        if not (value >= minimum):
-            raise ValueError(f"is {value:g} m, it must be at least minimum, {minimum:g} m")
-        return value
-
-
-class LimitSettings(Settings):
-    """What no motion may exceed."""
-
-    velocity: Velocity = Field(gt=0)
-    """Of an actuator."""
-    acceleration: Acceleration = Field(gt=0)
-    """Of an actuator."""
-    jerk: Jerk = Field(gt=0)
-    """Of an actuator, as commanded."""
-    force_share: Ratio = Field(gt=0, le=1)
-    """Of the actuators' maximum force."""
-    stroke_margin: Length = Field(ge=0)
-    """Kept free at either end of the stroke."""
-    redundancy_residual: Length = Field(gt=0)
-    """Largest disagreement of the measured lengths, along the null vector of the transposed Jacobian."""
-    redundancy_drift: Length = Field(gt=0)
-    """The same disagreement when it stands for long."""
-    internal_force: Force = Field(gt=0)
-    """Largest part of the actuator forces along that vector: what the actuators do against each other."""
-    conditioning: float = Field(ge=1)
-    """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
-    pose: PoseLimitSettings
-    following_error: FollowingErrorSettings
+    cylinder: ActuatorSettings
+    valve: ValveSettings
+    gains: DriveGainSettings
 
 
 class TableSettings(Settings):
-    """A shaking table of six degrees of freedom on six or more actuators."""
+    """A shaking table of six degrees of freedom on six or more actuators.
+
+    The actuators are of one type, ``actuator`` with its ``valve``, or of several named ones, ``actuators``.
+    """
 
     name: Name
     gravity: Acceleration = Field(ge=0, le=20)
@@ -248,13 +212,28 @@ class TableSettings(Settings):
     control_point: Point
     """T in P."""
     body: BodySettings
-    links: Annotated[tuple[LinkSettings, ...], Field(min_length=MIN_LINKS)]
     supply: SupplySettings
-    actuator: ActuatorSettings
-    valve: ValveSettings
+    actuator: ActuatorSettings | None = None
+    valve: ValveSettings | None = None
+    actuators: Annotated[dict[Name, ActuatorTypeSettings], Field(validate_default=True)] = Field(
+        default_factory=dict
+    )
+    """Types of actuators by name."""
     drive: DriveSettings
+    links: Annotated[tuple[LinkSettings, ...], Field(min_length=MIN_LINKS)]
     sensors: SensorSettings
     limits: LimitSettings
+
+    @property
+    def types(self) -> tuple[ActuatorType, ...]:
+        """The type of each link's actuator, in the order of the links."""
+        if self.actuator is not None and self.valve is not None:
+            return (ActuatorType(self.actuator, self.valve, self.drive),) * len(self.links)
+        found = {
+            name: ActuatorType(actuator, actuator.valve, actuator.drive or self.drive)
+            for name, actuator in self.actuators.items()
+        }
+        return tuple(found[link.actuator or ""] for link in self.links)
 
     @field_validator("links")
     @classmethod
@@ -264,28 +243,38 @@ class TableSettings(Settings):
         neutral_position = info.data.get("neutral_position")
         if neutral_position is not None:
             problems += _wrong_lengths(links, neutral_position)
+        if "actuators" in info.data:
+            problems += _wrong_types(links, info.data["actuators"])
         refuse(problems)
         return links
 
     @field_validator("actuator")
     @classmethod
-    def _force_is_reached(cls, actuator: ActuatorSettings, info: ValidationInfo) -> ActuatorSettings:
-        supply: SupplySettings | None = info.data.get("supply")
-        if supply is None:
-            return actuator
-        reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
-        problems: list[Problem] = []
-        if not (actuator.maximum_force <= 1.05 * reach):
-            what = (
-                f"is {actuator.maximum_force / 1e3:g} kN, "
-                f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
-            )
-            problems.append((("maximum_force",), what))
-        if not (actuator.relief_pressure >= supply.pressure):
-            what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
-            problems.append((("relief_pressure",), what))
-        refuse(problems)
+    def _force_is_reached(
+        cls, actuator: ActuatorSettings | None, info: ValidationInfo
+    ) -> ActuatorSettings | None:
+        if actuator is not None:
+            refuse(_force_problems(actuator, info.data.get("supply")))
         return actuator
+
+    @field_validator("actuators")
+    @classmethod
+    def _types_fit(
+        cls, actuators: dict[str, ActuatorTypeSettings], info: ValidationInfo
+    ) -> dict[str, ActuatorTypeSettings]:
+        advice = "state the types of actuators by name, or actuator and valve for all links"
+        for one in ("actuator", "valve"):
+            stated = info.data.get(one, ...)
+            if actuators and stated is not None:
+                raise ValueError(f"stands beside {one}: {advice}")
+            if not actuators and stated is None:
+                raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        problems: list[Problem] = []
+        for name, actuator in actuators.items():
+            found = _force_problems(actuator, info.data.get("supply"))
+            problems += [((name, *location), what) for location, what in found]
+        refuse(problems)
+        return actuators
 
     @field_validator("sensors")
     @classmethod
@@ -313,10 +302,18 @@ class TableSettings(Settings):
         if not (limits.stroke_margin < shortest):
             what = f"leaves no usable travel of the shortest stroke, {shortest * 1e3:g} mm"
             problems.append((("stroke_margin",), what))
-        speed = no_load_speed(info.data.get("actuator"), info.data.get("valve"), info.data.get("supply"))
-        if not (limits.velocity <= speed):
-            what = f"is {limits.velocity:g} m/s, but valve, supply and piston area allow only {speed:.4g} m/s"
-            problems.append((("velocity",), what))
+        types = [("", info.data.get("actuator"), info.data.get("valve"))]
+        types += [
+            (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
+        ]
+        for name, actuator, valve in types:
+            speed = no_load_speed(actuator, valve, info.data.get("supply"))
+            if not (limits.velocity <= speed):
+                what = (
+                    f"is {limits.velocity:g} m/s, "
+                    f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
+                )
+                problems.append((("velocity",), what))
         refuse(problems)
         return limits
 
@@ -333,6 +330,38 @@ def no_load_speed(
         return math.inf
     drop = supply.pressure - supply.return_pressure
     return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
+
+
+def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
+    """Return what the pressures of the supply do not give an actuator."""
+    problems: list[Problem] = []
+    if supply is None:
+        return problems
+    reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
+    if not (actuator.maximum_force <= 1.05 * reach):
+        what = (
+            f"is {actuator.maximum_force / 1e3:g} kN, "
+            f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
+        )
+        problems.append((("maximum_force",), what))
+    if not (actuator.relief_pressure >= supply.pressure):
+        what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
+        problems.append((("relief_pressure",), what))
+    return problems
+
+
+def _wrong_types(
+    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings]
+) -> list[Problem]:
+    """Return what is wrong with the names of the links' types, known are those of the table."""
+    problems: list[Problem] = []
+    known = ", ".join(actuators) or "none, all are of the one type that actuator says"
+    for index, link in enumerate(links):
+        if link.actuator is None and actuators:
+            problems.append(((index,), f"actuator is missing, known types are {known}"))
+        elif link.actuator is not None and link.actuator not in actuators:
+            problems.append(((index, "actuator"), f"{link.actuator!r} is no type of actuators: {known}"))
+    return problems
 
 
 def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:

@@ -90,3 +90,18 @@ def test_the_starter_table_is_nobodys_to_write_and_what_cannot_be_read_is_one_li
     code, _, err = calibrate(lab, capsys, "--from", lab.directory / "nothing")
     assert code == 2
     assert err.count("\n") == 1
+
+
+def test_a_table_on_six_actuators_is_refused_before_it_moves(
+    lab: Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = lab.table.read_text(encoding="utf-8")
+    first, last = text.index("  - name: vertical rear right"), text.index("  - name: vertical rear left")
+    lab.table.write_text(text[:first] + text[last:], encoding="utf-8")
+    code, found, told = calibrate(
+        lab, capsys, "--profile", lab.profile(SLOW), "--link", "direct", "--lockstep"
+    )
+    assert code == 2
+    assert found is None
+    assert "6 actuators hold 6 degrees of freedom without internal force; nothing was moved" in told
+    assert not list(lab.directory.glob("runs/*/*.mcap"))

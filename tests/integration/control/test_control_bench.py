@@ -39,10 +39,10 @@ def test_a_hidden_truth_is_within_its_bounds_and_the_plant_reads_it(
         assert 1.8 <= read.payload.centre_of_gravity[2] <= 2.2
         assert max(abs(place) for place in read.payload.centre_of_gravity[:2]) <= 0.05
         for actuator in read.actuators:
-            assert actuator.rated_flow == pytest.approx(table.valve.rated_flow, rel=0.1)
-            assert actuator.bulk_modulus == pytest.approx(table.actuator.bulk_modulus, rel=0.1)
-            assert actuator.coulomb == pytest.approx(table.actuator.friction.coulomb, rel=0.1)
-            assert actuator.delay == pytest.approx(table.valve.delay, abs=0.25e-3)
+            assert actuator.rated_flow == pytest.approx(table.types[0].valve.rated_flow, rel=0.1)
+            assert actuator.bulk_modulus == pytest.approx(table.types[0].cylinder.bulk_modulus, rel=0.1)
+            assert actuator.coulomb == pytest.approx(table.types[0].cylinder.friction.coulomb, rel=0.1)
+            assert actuator.delay == pytest.approx(table.types[0].valve.delay, abs=0.25e-3)
             assert actuator.overlap == 0.005
             seen.add(actuator.rated_flow)
         assert [one.transducer_offset for one in read.actuators] == [0, 0, 0.2e-3, 0, 0, 0, 0]

@@ -51,7 +51,7 @@ def truth_of(seed: int) -> TableTruth:
 
 def nominal_truth(table: TableSettings, payload: Payload) -> TableTruth:
     """Return a table that is what its settings say."""
-    friction = table.actuator.friction
+    friction = table.types[0].cylinder.friction
     carried = None
     if isinstance(payload, RigidPayload):
         carried = PayloadTruth(payload.mass, payload.centre_of_gravity, payload.inertia)
@@ -59,13 +59,13 @@ def nominal_truth(table: TableSettings, payload: Payload) -> TableTruth:
         tuple(
             ActuatorTruth(
                 actuator.name,
-                table.valve.rated_flow,
-                table.actuator.bulk_modulus,
+                table.types[0].valve.rated_flow,
+                table.types[0].cylinder.bulk_modulus,
                 friction.coulomb,
                 friction.breakaway,
                 friction.viscous,
-                table.valve.delay,
-                table.valve.overlap,
+                table.types[0].valve.delay,
+                table.types[0].valve.overlap,
             )
             for actuator in table.links
         ),

@@ -17,7 +17,7 @@ from tests.support.lab import ROOT
 
 TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
 GEOMETRY = Geometry.from_settings(TABLE)
-STIFFNESS = settled_stiffness(TABLE)
+STIFFNESS = settled_stiffness(TABLE, GEOMETRY)
 LIMIT = 1e-3
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -103,7 +103,7 @@ def test_six_actuators_have_nothing_to_tell() -> None:
         GEOMETRY.strokes[1:],
         GEOMETRY.control_point,
     )
-    with pytest.raises(ValueError, match="six actuators"):
+    with pytest.raises(ValueError, match="6 actuators hold 6 degrees of freedom"):
         find_offsets(six, motion_of(GEOMETRY, np.zeros(7)), STIFFNESS, LIMIT)
 
 

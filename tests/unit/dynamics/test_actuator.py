@@ -56,12 +56,12 @@ def test_the_mean_through_the_overlap_is_that_of_many_moments(
 def test_the_oil_is_as_stiff_as_the_closed_formula_says() -> None:
     for offset in (-0.045, 0.0, 0.03):
         stroke = TABLE.links[0].stroke
-        expected = oil_stiffness(TABLE.actuator, stroke, offset)
+        expected = oil_stiffness(TABLE.types[0].cylinder, stroke, offset)
         assert oil_spring(ROW, TABLE.links[0].neutral_length + offset) == pytest.approx(expected, rel=1e-12)
 
 
 def test_seals_slide_with_their_friction_and_give_back_what_they_hold() -> None:
-    friction = TABLE.actuator.friction
+    friction = TABLE.types[0].cylinder.friction
     bristles = np.zeros(1)
     sliding = 0.0
     for _ in range(300):

@@ -125,15 +125,15 @@ def test_oil_column_frequencies(table: TableSettings, geometry: Geometry) -> Non
     assert loaded == pytest.approx([9.9, 11.5, 12.9, 16.8, 18.1, 20.2], abs=0.06)
     bare = oil_column_frequencies(table, geometry, TableModel.from_settings(table, NoPayload()))
     assert bare[[0, -1]] == pytest.approx([11.7, 29.0], abs=0.6)
-    assert oil_stiffness(table.actuator, 0.05, 0.0) == pytest.approx(1.9e8, rel=0.01)
+    assert oil_stiffness(table.types[0].cylinder, 0.05, 0.0) == pytest.approx(1.9e8, rel=0.01)
     # Bare heave: four springs under 35 t.
-    heave = math.sqrt(4.0 * oil_stiffness(table.actuator, 0.05, 0.0) / 35e3) / (2.0 * math.pi)
+    heave = math.sqrt(4.0 * oil_stiffness(table.types[0].cylinder, 0.05, 0.0) / 35e3) / (2.0 * math.pi)
     assert np.min(np.abs(bare - heave)) < 1e-6
 
 
 def test_valve_and_flow(table: TableSettings) -> None:
     """No-load speed and stall of the starter table's valve and cylinder, and the flow of a moving piston."""
-    hydraulics = hydraulic_constants(table)
+    hydraulics = hydraulic_constants(table)[0]
     area, drop = 95e-4, 206e5
     no_load = 265e-3 / 60.0 * math.sqrt(drop / 70e5) / area
     assert valve_ratio(hydraulics, no_load, 0.0) == pytest.approx(1.0, rel=1e-9)

@@ -32,7 +32,12 @@ DESCRIPTION: dict[str, Any] = {
     "maximum_force_n": 196e3,
     "supply_pressure_pa": 210e5,
     "links": [
-        {"name": f"vertical {actuator}", "neutral_length_m": NEUTRAL, "stroke_m": STROKE}
+        {
+            "name": f"vertical {actuator}",
+            "neutral_length_m": NEUTRAL,
+            "stroke_m": STROKE,
+            "maximum_force_n": 196e3,
+        }
         for actuator in range(7)
     ],
 }

@@ -14,6 +14,7 @@ from mastd.settings.core.export import as_json, digest
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.table.table import TableSettings, no_load_speed
+from tests.support.unlike_actuators import named_types
 
 TABLE_FILE = Path(__file__).parents[3] / "config" / "table.yaml"
 TEXT = read_text(TABLE_FILE)
@@ -50,7 +51,7 @@ def test_the_shipped_table_is_that_of_jin_2012(table: TableSettings) -> None:
     assert {(link.neutral_length, link.stroke) for link in table.links} == {(1.2, 0.05)}
     assert table.neutral_position == (0.0, 0.0, 2.1)
     assert table.body.mass == 35000.0
-    assert table.actuator.maximum_force == pytest.approx(20000 * 9.80665, rel=1e-3)
+    assert table.types[0].cylinder.maximum_force == pytest.approx(20000 * 9.80665, rel=1e-3)
 
 
 def test_the_inertia_is_that_of_a_homogeneous_box(table: TableSettings) -> None:
@@ -61,9 +62,9 @@ def test_the_inertia_is_that_of_a_homogeneous_box(table: TableSettings) -> None:
 
 def test_the_hydraulics_have_the_figures_of_the_control_study(table: TableSettings) -> None:
     assert no_load_speed(table.actuator, table.valve, table.supply) == pytest.approx(0.80, abs=0.005)
-    area = table.actuator.piston_areas[0]
-    column = table.links[0].stroke + table.actuator.dead_length
-    assert 2 * table.actuator.bulk_modulus * area / column == pytest.approx(1.9e8, rel=0.02)
+    area = table.types[0].cylinder.piston_areas[0]
+    column = table.links[0].stroke + table.types[0].cylinder.dead_length
+    assert 2 * table.types[0].cylinder.bulk_modulus * area / column == pytest.approx(1.9e8, rel=0.02)
 
 
 def test_angle_limits_are_the_bounds_of_equation_10(table: TableSettings) -> None:
@@ -251,3 +252,73 @@ def test_every_line_of_the_shipped_table_has_a_finite_value(table: TableSettings
     found = numbers(as_json(table))
     assert all(math.isfinite(number) for number in found)
     assert table.limits.velocity in found
+
+
+TYPES = named_types(1.5)
+
+
+def test_each_link_has_the_type_that_it_names(table: TableSettings) -> None:
+    named = load_text(TYPES, "table.yaml", TableSettings)
+    forces = [type_.cylinder.maximum_force for type_ in named.types]
+    assert forces == pytest.approx([294e3] * 4 + [196e3] * 3)
+    assert {type_.gains.length_gain for type_ in named.types} == {15.0}
+    assert len(set(table.types)) == 1, "one type for all is what it was"
+    before, types = named_types(gains=True).split("actuators:\n")
+    own = f"{before}actuators:\n" + types.replace("pressure_damping: 60 1/s", "pressure_damping: 40 1/s", 1)
+    assert [type_.gains.pressure_damping for type_ in load_text(own, "t.yaml", TableSettings).types] == (
+        [40.0] * 4 + [60.0] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "actuator: horizontal",
+            "actuator: horizontl",
+            "links[4].actuator: 'horizontl' is no type of actuators: vertical, horizontal",
+        ),
+        (
+            "  actuator: horizontal\n",
+            "",
+            "links[4]: actuator is missing, known types are vertical, horizontal",
+        ),
+        (
+            "maximum_force: 196 kN",
+            "maximum_force: 296 kN",
+            "actuators.horizontal.maximum_force: is 296 kN, but piston area and supply pressure",
+        ),
+        (
+            "relief_pressure: 420 bar",
+            "relief_pressure: 200 bar",
+            "actuators.vertical.relief_pressure: must be at least the supply's pressure, 210 bar",
+        ),
+        (
+            "rated_flow: 265 L/min",
+            "rated_flow: 165 L/min",
+            "valve, supply and piston area of horizontal allow only 0.4966 m/s",
+        ),
+        ("drive:\n", "valve: {}\ndrive:\n", "actuators: stands beside valve: state the types"),
+        ("actuators:\n", "others:\n", "(file): neither actuator nor actuators are stated: state the types"),
+    ],
+)
+def test_a_wrong_type_is_told_at_its_place(old: str, new: str, message: str) -> None:
+    assert old in TYPES
+    with pytest.raises(SettingsError) as refused:
+        load_text(TYPES.replace(old, new, 1), "table.yaml", TableSettings)
+    assert message in str(refused.value)
+
+
+def test_types_beside_one_type_for_all_are_refused() -> None:
+    both = TEXT.replace("actuator:\n", "actuators: {}\nactuator:\n", 1)
+    load_text(both, "table.yaml", TableSettings)
+    one = TYPES.split("actuators:\n")[1].split("  horizontal:\n")[0]
+    both = TEXT.replace("\nactuator:\n", f"\nactuators:\n{one}\nactuator:\n", 1)
+    with pytest.raises(SettingsError, match="actuators: stands beside actuator: state the types"):
+        load_text(both, "table.yaml", TableSettings)
+
+
+def test_a_link_of_a_table_with_one_type_names_none() -> None:
+    text = TEXT.replace("  - name: longitudinal\n", "  - name: longitudinal\n    actuator: strong\n", 1)
+    with pytest.raises(SettingsError, match="actuator: 'strong' is no type of actuators: none"):
+        load_text(text, "table.yaml", TableSettings)

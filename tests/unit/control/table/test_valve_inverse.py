@@ -12,7 +12,7 @@ from mastd.settings.table.hydraulics import ValveSettings
 from mastd.settings.table.table import TableSettings
 
 PERIOD = 1e-3
-VALVE: ValveSettings = load(find("table", "table"), TableSettings).valve
+VALVE: ValveSettings = load(find("table", "table"), TableSettings).types[0].valve
 STEPS = 100
 """Steps of a period in which the valve is integrated."""
 

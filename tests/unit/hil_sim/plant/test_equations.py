@@ -41,8 +41,7 @@ def table() -> TableSettings:
 
 def without(table: TableSettings, friction: bool, leakage: bool = True) -> TableSettings:
     """Return the table without overlap and friction (unless ``friction``), and maybe without leakage."""
-    actuator = table.actuator
-    valve = table.valve
+    actuator, valve, _ = table.types[0]
     if not friction:
         none = actuator.friction.model_copy(update={"coulomb": 0.0, "breakaway": 0.0, "viscous": 0.0})
         actuator = actuator.model_copy(update={"friction": none})
@@ -104,10 +103,12 @@ class Reference:
         self.p = np.array([actuator.table_joint for actuator in table.links])
         self.base = np.array([actuator.base_joint for actuator in table.links])
         self.neutral = np.array([actuator.neutral_length for actuator in table.links])
-        self.area = table.actuator.piston_areas[0]
-        self.half_length = table.actuator.dead_length + table.links[0].stroke
-        lin = table.valve.saturation
-        self.gain = table.valve.rated_flow / np.sqrt(0.5 * table.valve.rated_pressure_drop) / lin
+        self.area = table.types[0].cylinder.piston_areas[0]
+        self.half_length = table.types[0].cylinder.dead_length + table.links[0].stroke
+        lin = table.types[0].valve.saturation
+        self.gain = (
+            table.types[0].valve.rated_flow / np.sqrt(0.5 * table.types[0].valve.rated_pressure_drop) / lin
+        )
         self.saturation = np.sqrt(1 - lin**2) / lin
 
     def port(self, opening: FloatArray, drop: FloatArray) -> FloatArray:
@@ -130,15 +131,15 @@ class Reference:
     def pressures(self, x: FloatArray, extension: FloatArray) -> tuple[FloatArray, FloatArray]:
         """p = β·V_c / (V0 + A·x), never below zero."""
         n = self.n
-        beta = self.table.actuator.bulk_modulus
+        beta = self.table.types[0].cylinder.bulk_modulus
         first = beta * x[:n] / (self.area * (self.half_length + extension))
         second = beta * x[n : 2 * n] / (self.area * (self.half_length - extension))
         return np.maximum(first, 0), np.maximum(second, 0)
 
     def __call__(self, time: float, x: FloatArray) -> FloatArray:
         n = self.n
-        valve = self.table.valve
-        friction = self.table.actuator.friction
+        valve = self.table.types[0].valve
+        friction = self.table.types[0].cylinder.friction
         spool, spool_rate, bristle, body = x[2 * n : 3 * n], x[3 * n : 4 * n], x[4 * n : 5 * n], x[5 * n :]
         extension, rates, units, arms = self.actuators(body)
         first, second = self.pressures(x, extension)
@@ -147,7 +148,7 @@ class Reference:
         closes = np.clip(-(spool + valve.overlap), 0, 1)
         into_1 = self.port(opens, SUPPLY - first) + self.port(closes, returned - first)
         into_2 = self.port(closes, SUPPLY - second) + self.port(opens, returned - second)
-        leak = self.table.actuator.leakage * (first - second)
+        leak = self.table.types[0].cylinder.leakage * (first - second)
         change_1 = into_1 - self.area * rates - leak
         change_2 = into_2 + self.area * rates + leak
         omega = 2 * np.pi * valve.natural_frequency
@@ -214,18 +215,18 @@ class Kernel:
         block = self.block
         block.body_state[BODY_STATE.position : BODY_STATE.position + 3] = table.neutral_position
         block.body_state[BODY_STATE.attitude] = 1.0
-        volume = self.area * (table.actuator.dead_length + table.links[0].stroke)
+        volume = self.area * (table.types[0].cylinder.dead_length + table.links[0].stroke)
         block.actuator_states[:, ACTUATOR_STATE.oil_1] = volume * (
-            1 + self.first / table.actuator.bulk_modulus
+            1 + self.first / table.types[0].cylinder.bulk_modulus
         )
         block.actuator_states[:, ACTUATOR_STATE.oil_2] = volume * (
-            1 + self.second / table.actuator.bulk_modulus
+            1 + self.second / table.types[0].cylinder.bulk_modulus
         )
         block.supply_state[SUPPLY_STATE.pressure] = SUPPLY
 
     @property
     def area(self) -> float:
-        return self.table.actuator.piston_areas[0]
+        return self.table.types[0].cylinder.piston_areas[0]
 
     def step(self, openings: FloatArray) -> None:
         block = self.block
@@ -236,8 +237,8 @@ class Kernel:
         """Return both chambers' pressures (2, n) at the present instant, from oil and length."""
         states = self.block.actuator_states
         extension = states[:, ACTUATOR_STATE.length] - 1.2
-        reach = self.table.actuator.dead_length + self.table.links[0].stroke
-        beta = self.table.actuator.bulk_modulus
+        reach = self.table.types[0].cylinder.dead_length + self.table.links[0].stroke
+        beta = self.table.types[0].cylinder.bulk_modulus
         first = beta * (states[:, ACTUATOR_STATE.oil_1] / (self.area * (reach + extension)) - 1)
         second = beta * (states[:, ACTUATOR_STATE.oil_2] / (self.area * (reach - extension)) - 1)
         return np.maximum([first, second], 0)
@@ -274,7 +275,7 @@ def test_pressures_and_pose_agree_with_the_equations_solved_by_scipy(
     kernel = Kernel(table)
     reference = Reference(table, openings)
     n = kernel.n
-    beta = table.actuator.bulk_modulus
+    beta = table.types[0].cylinder.bulk_modulus
     volume = kernel.area * reference.half_length
     start = np.zeros(5 * n + 12)
     start[:n] = volume * kernel.first / beta
@@ -365,7 +366,12 @@ def test_oil_column_rings_at_the_frequency_of_the_closed_form(table: TableSettin
     table = without(table, friction=False, leakage=False)
     kernel = Kernel(table, payload=None)
     column = AXES[axis]
-    k = 2 * table.actuator.bulk_modulus * kernel.area / (table.actuator.dead_length + table.links[0].stroke)
+    k = (
+        2
+        * table.types[0].cylinder.bulk_modulus
+        * kernel.area
+        / (table.types[0].cylinder.dead_length + table.links[0].stroke)
+    )
     mass, inertia = table.body.mass, table.body.inertia
     # Actuators that act along or about the axis, with their lever (Tables 1 and 2 of Jin 2012).
     stiffness = [k, 2 * k, 4 * k, 4 * k * 0.8**2, 4 * k * 1.4**2, 2 * k * 1.4**2][column]
@@ -387,7 +393,7 @@ def test_oil_column_rings_at_the_frequency_of_the_closed_form(table: TableSettin
 
 
 def test_the_spool_follows_its_second_order_lag_and_its_rate_limit(table: TableSettings) -> None:
-    omega, zeta = 2 * np.pi * table.valve.natural_frequency, table.valve.damping_ratio
+    omega, zeta = 2 * np.pi * table.types[0].valve.natural_frequency, table.types[0].valve.damping_ratio
     damped = omega * np.sqrt(1 - zeta**2)
     kernel = Kernel(without(table, friction=False))
     openings = np.zeros(kernel.n)
@@ -402,7 +408,7 @@ def test_the_spool_follows_its_second_order_lag_and_its_rate_limit(table: TableS
     exact = 0.05 * (1 - decay * (np.cos(damped * times) + zeta * omega / damped * np.sin(damped * times)))
     small, large = np.array(seen).T
     assert np.abs(small - exact).max() < 0.005 * 0.05
-    assert np.diff(large).max() == pytest.approx(table.valve.opening_rate * STEP, rel=1e-9)
+    assert np.diff(large).max() == pytest.approx(table.types[0].valve.opening_rate * STEP, rel=1e-9)
     assert large[-1] == pytest.approx(1.0, abs=1e-3)
 
 
@@ -444,7 +450,7 @@ def test_a_body_without_actuators_flies_by_newton_and_euler(table: TableSettings
 @pytest.mark.parametrize("rate", [-0.2, -1e-3, 5e-3, 0.05])
 def test_friction_slides_on_its_stribeck_curve_after_yielding(table: TableSettings, rate: float) -> None:
     block = Kernel(table).block
-    friction = table.actuator.friction
+    friction = table.types[0].cylinder.friction
     first = friction_force(block, 0, rate, STEP)
     for _ in range(20_000):
         last = friction_force(block, 0, rate, STEP)
@@ -461,7 +467,7 @@ def test_a_small_chamber_and_a_closing_pressure_drop_stay_stable(table: TableSet
     """Fully open at the end of the stroke the ports are far faster than the step: no pressure overshoots."""
     kernel = Kernel(without(table, friction=False), payload=None)
     block = kernel.block
-    reach = table.actuator.dead_length + table.links[0].stroke
+    reach = table.types[0].cylinder.dead_length + table.links[0].stroke
     extension = -0.0499
     for area, column, length in (
         (ACTUATOR.area_1, ACTUATOR_STATE.oil_1, reach + extension),
@@ -487,7 +493,7 @@ def test_oil_cavitates_and_relieves_instead_of_pulling_or_bursting(table: TableS
     states = kernel.block.actuator_states
     move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)
     assert states[0, ACTUATOR_STATE.pressure_1] == 0.0
-    relief = table.actuator.relief_pressure
+    relief = table.types[0].cylinder.relief_pressure
     assert states[0, ACTUATOR_STATE.pressure_2] > relief
     for _ in range(4000):
         _, returned = move_oil(kernel.block, 0, 1.25, 0.0, 0.0, STEP)

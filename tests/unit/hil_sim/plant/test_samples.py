@@ -65,7 +65,7 @@ def test_starts_off_at_rest_on_its_stops() -> None:
     sample = sample_of(plant)
     assert (sample.time_ns, sample.sequence, sample.command_sequence) == (0, 0, -1)
     assert (sample.stage, sample.flags) == (Stage.OFF, 0)
-    sag = 47e3 * TABLE.gravity / (4 * TABLE.actuator.end_stop.stiffness)
+    sag = 47e3 * TABLE.gravity / (4 * TABLE.types[0].cylinder.end_stop.stiffness)
     assert sample.field("lengths")[:4] == pytest.approx(1.15 - sag, abs=2e-5)
     assert sample.field("pressures").max() < 6e5
     assert sample.field("supply_pressure")[0] == pytest.approx(0, abs=1e5)
@@ -311,12 +311,12 @@ def test_deviation_is_seeded_bounded_and_leaves_stated_values_alone() -> None:
 
     values = moduli(3)
     assert values[2] == 0.5e9
-    others = np.delete(values, 2) / TABLE.actuator.bulk_modulus
+    others = np.delete(values, 2) / TABLE.types[0].cylinder.bulk_modulus
     assert len(set(others)) == 6
     assert np.abs(others - 1).max() <= 0.1
     assert np.array_equal(values, moduli(3))
     assert not np.array_equal(values, moduli(4))
-    assert np.delete(moduli(3, 0.0), 2) == pytest.approx(TABLE.actuator.bulk_modulus)
+    assert np.delete(moduli(3, 0.0), 2) == pytest.approx(TABLE.types[0].cylinder.bulk_modulus)
 
 
 def test_static_supports_carry_their_share() -> None:

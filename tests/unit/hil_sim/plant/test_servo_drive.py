@@ -364,14 +364,14 @@ def test_once_starved_it_comes_down_even_if_the_pressure_is_back() -> None:
 def test_an_offset_of_one_vertical_transducer_binds_the_table() -> None:
     """0.2 mm in one transducer: the valves push until leakage and orifices let the difference through."""
     off = ActuatorTruth(link=TABLE.links[0].name, transducer_offset=0.2e-3)
-    valve = TABLE.valve.model_copy(update={"overlap": 0.0})
+    valve = TABLE.types[0].valve.model_copy(update={"overlap": 0.0})
     table = TABLE.model_copy(update={"valve": valve})
     player = Player(PlantTruth(payload=PAYLOAD, actuators=(off,)), table).raised()
     player.wait(5.0, player.command)
     twist = 0.5 * np.array([-1.0, 1.0, -1.0, 1.0])
-    area = TABLE.actuator.piston_areas[0]
+    area = TABLE.types[0].cylinder.piston_areas[0]
     weight = 47e3 * TABLE.gravity / 4
-    leak_per_force = TABLE.actuator.leakage / area**2
+    leak_per_force = TABLE.types[0].cylinder.leakage / area**2
     # The valve stands open for the leakage of the weight; its flow falls with the pressure drop's root.
     drop_force = area * (TABLE.supply.pressure - TABLE.supply.return_pressure) - weight
     orifice_per_force = leak_per_force * weight / (2 * drop_force)

@@ -1,0 +1,71 @@
+"""Settings of the table's limits: what no motion may exceed (``limits`` of ``config/table.yaml``)."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from mastd.settings.core.base import Settings
+from mastd.settings.core.quantity import (
+    Acceleration,
+    Angle,
+    Force,
+    Jerk,
+    Length,
+    Ratio,
+    Velocity,
+)
+
+
+class PoseLimitSettings(Settings):
+    """Largest pose to either side of neutral, of C."""
+
+    surge: Length = Field(gt=0)
+    sway: Length = Field(gt=0)
+    heave: Length = Field(gt=0)
+    roll: Angle = Field(gt=0, lt=math.pi / 2)
+    pitch: Angle = Field(gt=0, lt=math.pi / 2)
+    yaw: Angle = Field(gt=0, lt=math.pi / 2)
+
+
+class FollowingErrorSettings(Settings):
+    """Allowed difference of measured and commanded length, linear in the commanded rate."""
+
+    minimum: Length = Field(gt=0)
+    """At standstill."""
+    at_maximum_velocity: Length = Field(gt=0)
+    """At the limit of the actuator velocity."""
+
+    @field_validator("at_maximum_velocity")
+    @classmethod
+    def _not_below_minimum(cls, value: float, info: ValidationInfo) -> float:
+        minimum = info.data.get("minimum", 0.0)
+        if not (value >= minimum):
+            raise ValueError(f"is {value:g} m, it must be at least minimum, {minimum:g} m")
+        return value
+
+
+class LimitSettings(Settings):
+    """What no motion may exceed."""
+
+    velocity: Velocity = Field(gt=0)
+    """Of an actuator."""
+    acceleration: Acceleration = Field(gt=0)
+    """Of an actuator."""
+    jerk: Jerk = Field(gt=0)
+    """Of an actuator, as commanded."""
+    force_share: Ratio = Field(gt=0, le=1)
+    """Of the actuators' maximum force."""
+    stroke_margin: Length = Field(ge=0)
+    """Kept free at either end of the stroke."""
+    redundancy_residual: Length = Field(gt=0)
+    """Largest disagreement of the measured lengths, along the null vector of the transposed Jacobian."""
+    redundancy_drift: Length = Field(gt=0)
+    """The same disagreement when it stands for long."""
+    internal_force: Force = Field(gt=0)
+    """Largest part of the actuator forces along that vector: what the actuators do against each other."""
+    conditioning: float = Field(ge=1)
+    """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
+    pose: PoseLimitSettings
+    following_error: FollowingErrorSettings
