@@ -279,11 +279,11 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
         details.line_volume * supply.accumulator.precharge / table.types[0].cylinder.bulk_modulus
     )
     parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
-    ratio = supply.accumulator.precharge / supply.pressure
-    stored = supply.accumulator.volume * (1.0 - ratio ** (1.0 / supply.accumulator.exponent))
+    stored = supply.accumulator.oil(supply.pressure)
+    tank = details.tank_volume or supply.tank_volume
     parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
-    parameters[SUPPLY.tank_volume] = details.tank_volume
-    parameters[SUPPLY.heat_capacity] = details.heat_capacity * details.tank_volume
+    parameters[SUPPLY.tank_volume] = tank
+    parameters[SUPPLY.heat_capacity] = details.heat_capacity * tank
     parameters[SUPPLY.cooling] = details.cooling
     parameters[SUPPLY.cooler_temperature] = details.cooler_temperature
     parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.pump_flow
@@ -291,7 +291,7 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
     parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
     parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
-    block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * details.tank_volume
+    block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
     block.supply_state[SUPPLY_STATE.temperature] = supply.oil.temperature
     block.supply_state[SUPPLY_STATE.pump_health] = 1.0
 
@@ -310,13 +310,14 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
     parameters[DRIVE.return_pressure] = table.supply.return_pressure
     parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
-    for row, actuator, (cylinder, valve, gains) in zip(block.nominal, table.links, table.types, strict=True):
+    for row, actuator, type_ in zip(block.nominal, table.links, table.types, strict=True):
+        cylinder, valve, gains = type_
         area_1, area_2 = cylinder.piston_areas
         gain, saturation = valve_gain(valve.rated_flow, valve.rated_pressure_drop, valve.saturation)
-        row[NOMINAL.length_gain] = gains.length_gain
-        row[NOMINAL.pressure_damping] = gains.pressure_damping
+        row[NOMINAL.length_gain] = type_.length_gain
+        row[NOMINAL.pressure_damping] = type_.pressure_damping
         row[NOMINAL.rate_feedforward] = gains.rate_feedforward
-        row[NOMINAL.valve_lead] = gains.valve_lead
+        row[NOMINAL.valve_lead] = type_.valve_lead
         row[NOMINAL.force_feedforward] = gains.force_feedforward
         row[NOMINAL.neutral_length] = actuator.neutral_length
         row[NOMINAL.stroke] = actuator.stroke

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from hil_sim import faults
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import PayloadTruth, PlantTruth
+from mastd.control.table.gains import with_drive_gains
 from mastd.errors import UsageError
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.strict_yaml import read_text
@@ -27,7 +28,7 @@ class SimulatedPlantProvider:
         A payload that the truth itself states is the true one, whatever the request says.
         """
         text = read_text(request.table_path) if request.table_text is None else request.table_text
-        table = load_text(text, str(request.table_path), TableSettings)
+        table = with_drive_gains(load_text(text, str(request.table_path), TableSettings))
         truth = load(request.truth_path, PlantTruth) if request.truth_path else PlantTruth()
         if truth.payload is None and request.payload is not None:
             truth = truth.model_copy(update={"payload": _payload(request.payload)})

@@ -102,7 +102,8 @@ class SupplyTruth(Settings):
     """Pressure lost between accumulators and valves at the pump's full flow."""
     bleed_time: Time = Field(default=4.0, gt=0)
     """Time in which the unloading valve would empty full accumulators at full pressure."""
-    tank_volume: Volume = Field(default=2.0, gt=0)
+    tank_volume: Volume | None = Field(default=None, gt=0)
+    """Otherwise that of the table's settings."""
     heat_capacity: float = Field(default=1.65e6, gt=0)
     """Of the oil, J/(m³ K): 870 kg/m³ and 1900 J/(kg K)."""
     cooling: float = Field(default=2.0e4, ge=0)

@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.cue_preview import cue_document, cue_text
     from mastd.control.table.delay_margin import feedback_proof
+    from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+    from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.loop.measurement.frame import channel_units
     from mastd.loop.process.compile_progress import report_compiling
     from mastd.motion.preflight.preflight import check
@@ -54,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.rigs.rigs import RigsSettings
     from mastd.settings.table.table import TableSettings
 
-    table = load(find("table", arguments.table), TableSettings)
-    daemon = load(find("daemon", arguments.config), DaemonSettings)
+    table = with_drive_gains(load(find("table", arguments.table), TableSettings))
+    daemon = with_feedback_gains(table, load(find("daemon", arguments.config), DaemonSettings))
     path = find("profile", arguments.profile)
     text = read_text(path)
     profile = load_text(text, str(path), ProfileSettings, channels=channel_units(table))
@@ -66,16 +68,22 @@ def run(arguments: argparse.Namespace) -> int:
         with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
             result = check(profile, table, progress)
         feedback = feedback_proof(table, daemon, profile.payload)
-    ok = result.ok and feedback.ok and not missing and not (cue is not None and cue["failed"])
+        stability = stability_proof(table, daemon, profile.payload)
+        margins = stability_margins(table, daemon, profile.payload, stability.gains) if stability.ok else None
+    ok = result.ok and feedback.ok and stability.ok
+    ok = ok and not missing and not (cue is not None and cue["failed"])
     room = space(Path(arguments.out), _channels(table, rigs, daemon))
     if arguments.json:
         document = result.document() if cue is None else {**result.document(), "cue": cue}
         if profile.all_rigs():
             document["rigs"] = {"uses": list(profile.all_rigs()), "problems": missing}
         document["recording_left_s"] = None if room is None else room.seconds
+        document["stability"] = {**stability.document(), **(margins.document() if margins else {})}
         print(json.dumps({**document, "feedback": feedback.document(), "ok": ok}, allow_nan=False))
     else:
-        print(f"{profile.name}\n{feedback.text()}\n{result.text()}")
+        print(f"{profile.name}\n{stability.text()}")
+        print(f"{margins.text()}\n" if margins else "", end="")
+        print(f"{feedback.text()}\n{result.text()}")
         print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
         if profile.all_rigs() and rigs is None:
             print(f"  uses {', '.join(profile.all_rigs())}: check them with --rigs FILE")

@@ -1,8 +1,7 @@
 """The nominal hydraulics of a motion: flow through the valves, oil from the supply, oil as springs.
 
 Flow through a fully open valve: Q_rated · sqrt(Δp/Δp_rated), Δp the drop over both lands: supply less return
-less what the load takes. Accumulator: gas of p Vᵏ = constant, oil volume = V (1 − (precharge/p)^(1/k)) at
-pressure p.
+less what the load takes.
 """
 
 from __future__ import annotations
@@ -16,14 +15,8 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
-from mastd.settings.table.hydraulics import AccumulatorSettings, ActuatorSettings
+from mastd.settings.table.hydraulics import ActuatorSettings
 from mastd.settings.table.table import TableSettings
-
-
-def accumulator_oil(accumulator: AccumulatorSettings, pressure: float) -> float:
-    """Return the oil in m³ that the accumulators hold at ``pressure`` in Pa; none at or below precharge."""
-    ratio = min(1.0, accumulator.precharge / pressure)
-    return accumulator.volume * float(1.0 - ratio ** (1.0 / accumulator.exponent))
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:

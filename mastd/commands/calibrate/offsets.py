@@ -206,6 +206,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
     The old file stays beside it as FILE.bak. Raises UsageError for a starter file, and for a file that is
     another table by now; SettingsError for one in which an offset is not to be found.
     """
+    from mastd.control.table.gains import with_drive_gains
     from mastd.formats.core.files import replacing
     from mastd.settings.core.edit_text import Location, amended
     from mastd.settings.core.loader import load_text
@@ -220,7 +221,7 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
             "--table"
         )
     text = read_text(path)
-    if load_text(text, str(path), TableSettings) != table:
+    if with_drive_gains(load_text(text, str(path), TableSettings)) != table:
         raise UsageError(f"{path}: has changed since that run; repeat the run before writing")
     changes: dict[Location, str] = {
         ("links", k, "transducer", "offset"): f"{offset * 1e3:.{DIGITS}f} mm"

@@ -29,7 +29,6 @@ MAX_FORCE_RATE_SPEED = 0.1
 """Maximum part of the speed that follows from the rate of the force reference, m/s."""
 MIN_PRESSURE_RATIO = 0.05
 """Of the full pressure, the minimum that the orifice law assumes."""
-_GAINS = ("rate_feedforward", "valve_lead", "force_feedforward", "length_gain", "pressure_damping")
 
 
 def ticks_of(table: TableSettings, period: float) -> int:
@@ -42,8 +41,12 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     ticks = ticks_of(table, measured.period)
     tick = measured.period / ticks
     drive, rows, stiffness = table.drive, actuator_rows(table), oil_springs(table)
-    gains = np.array([[getattr(type_.gains, name) for name in _GAINS] for type_ in table.types])
-    rate_gain, lead, force_gain, length_gain, damping = gains.T
+    types = table.types
+    rate_gain = np.array([type_.gains.rate_feedforward for type_ in types])
+    force_gain = np.array([type_.gains.force_feedforward for type_ in types])
+    lead = np.array([type_.valve_lead for type_ in types])
+    length_gain = np.array([type_.length_gain for type_ in types])
+    damping = np.array([type_.pressure_damping for type_ in types])
     leak_speed = rows[:, ACTUATOR.leak_speed]
     lengths = _between(measured.lengths, ticks)
     areas = rows[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]

@@ -142,7 +142,7 @@ def settled_stiffness(table: TableSettings, geometry: Geometry) -> FloatArray:
     across the piston takes that flow away: where all actuators are alike, gain · A² / leakage.
     """
     leak_speeds = np.maximum(actuator_rows(table)[:, ACTUATOR.leak_speed], 1e-15)
-    gains = np.array([type_.gains.length_gain for type_ in table.types])
+    gains = np.array([type_.length_gain for type_ in table.types])
     return np.asarray(1.0 / (null_vectors(geometry) ** 2 @ (leak_speeds / gains)))
 
 

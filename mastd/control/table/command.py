@@ -85,6 +85,7 @@ class TableControl:
             payload=self.model,
             table=model.values.copy(),
             mass_matrix=np.ascontiguousarray(model.mass_matrix),
+            gains=np.array(settings.acceleration.axis_gains),
             masses=_own_masses(geometry, model),
             preload=settings.balance.preload * _null_vector(geometry),
             nominal=np.ascontiguousarray(actuator_rows(table)),
@@ -167,7 +168,7 @@ def _drives(table: TableSettings, period: float) -> FloatArray:
     for row, type_, spring in zip(rows, table.types, oil_springs(table), strict=True):
         row[:] = (
             type_.gains.rate_feedforward,
-            type_.gains.valve_lead,
+            type_.valve_lead,
             type_.gains.force_feedforward,
             float(drive.orifice_law),
             spring,
@@ -205,7 +206,6 @@ def _constants(settings: ControlSettings, period: float) -> Constants:
         preview=feedforward.preview,
         delay=delay,
         oldest_ratio=float(1.0 - (delay - feedforward.stream_delay / period)),
-        gain=float(settings.acceleration.gain),
         balance=float(balance.gain),
         balance_limit=float(balance.limit),
         trim_limit=float(settings.trim_limit),

@@ -44,8 +44,6 @@ class Constants(NamedTuple):
     """Periods by which a motion waits that is not previewed, rounded up."""
     oldest_ratio: float
     """Weight of the oldest motion, against the one after it, in the motion that waited."""
-    gain: float
-    """Of the acceleration feedback, 1/s."""
     balance: float
     """Gain of the balance, 1/s."""
     balance_limit: float
@@ -68,6 +66,8 @@ class ControlModel(NamedTuple):
     """(MODEL_SIZE,) of the bare table."""
     mass_matrix: FloatArray
     """(6, 6) of the bare table."""
+    gains: FloatArray
+    """(6,) of the acceleration feedback, 1/s."""
     masses: FloatArray
     """(n,) kg that each actuator has to itself."""
     preload: FloatArray

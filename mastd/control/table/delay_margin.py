@@ -21,6 +21,7 @@ import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.table.command import notch_row
+from mastd.control.table.gains import gains_text
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import TableModel
@@ -55,20 +56,20 @@ class FeedbackProof:
     ``engaged``: longest delay in s with which it still works.
     """
 
-    gain: float
+    gains: tuple[float, ...]
     margin: DelayMargin
     engaged: float
 
     @property
     def ok(self) -> bool:
         """It is faded out in time."""
-        return self.gain == 0.0 or self.engaged < self.margin.delay
+        return not any(self.gains) or self.engaged < self.margin.delay
 
     def document(self) -> dict[str, object]:
         """Return the proof as plain data for JSON; a margin without an end is None."""
         bounded = math.isfinite(self.margin.delay)
         return {
-            "gain": self.gain,
+            "gain": dict(zip(AXES, self.gains, strict=True)),
             "delay_margin_s": self.margin.delay if bounded else None,
             "frequency_hz": self.margin.frequency_hz if bounded else None,
             "axis": self.margin.axis or None,
@@ -79,15 +80,15 @@ class FeedbackProof:
     def text(self) -> str:
         """Return the proof as a line to read."""
         margin = self.margin
-        if self.gain == 0.0:
+        if not any(self.gains):
             return "without acceleration feedback"
         stands = "any delay"
         if math.isfinite(margin.delay):
             where = f"{margin.axis}, {margin.frequency_hz:.0f} Hz"
             stands = f"a delay of {1e3 * margin.delay:.1f} ms ({where})"
         line = (
-            f"acceleration feedback of {self.gain:g} 1/s stands {stands} in the plant link and works up to "
-            f"{1e3 * self.engaged:g} ms"
+            f"acceleration feedback of {gains_text(self.gains)} stands {stands} in the plant link and works "
+            f"up to {1e3 * self.engaged:g} ms"
         )
         return line if self.ok else f"{line}  <- lower control.acceleration.gain or round_trip.fade"
 
@@ -107,7 +108,7 @@ def feedback_proof(table: TableSettings, daemon: DaemonSettings, payload: Payloa
     feedback = daemon.control.acceleration
     margins = [delay_margin(table, geometry, bare, model, feedback, period) for model in (bare, carried)]
     engaged = (daemon.round_trip.fade - 1) * period
-    return FeedbackProof(feedback.gain, min(margins, key=lambda margin: margin.delay), engaged)
+    return FeedbackProof(feedback.axis_gains, min(margins, key=lambda margin: margin.delay), engaged)
 
 
 def delay_margin(
@@ -149,10 +150,11 @@ def _loop(
     s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
     force, oil = _actuators(table, rows, s)
     # The command of a period is held over it.
-    delayed = feedback.gain * np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
+    delayed = np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
     plant = s[:, None, None] ** 2 * loaded.mass_matrix + s[:, None, None] * friction
     plant = plant + jacobian.T @ (oil[:, :, None] * jacobian)
-    fed_back = s[:, None, None] ** 2 * bare.mass_matrix * _notches(feedback, period, s)[:, None, :]
+    passed = np.array(feedback.axis_gains) * _notches(feedback, period, s)
+    fed_back = s[:, None, None] ** 2 * bare.mass_matrix * passed[:, None, :]
     # The forces asked of the actuators are the smallest ones that make the wrench.
     made = jacobian.T @ (force[:, :, None] * np.linalg.pinv(jacobian).T)
     return np.asarray(delayed[:, None, None] * np.linalg.solve(plant, made @ fed_back))
@@ -171,9 +173,9 @@ def _actuators(table: TableSettings, rows: FloatArray, s: ComplexArray) -> tuple
         spool = np.exp(-s * (delay + 0.5 / drive.update_rate))
         spool = spool / (1.0 + 2j * type_.valve.damping_ratio * ratio - ratio**2)
         leakage = spring * row[ACTUATOR.leak_speed]
-        damped = s + leakage + type_.gains.pressure_damping * spool * high_pass
+        damped = s + leakage + type_.pressure_damping * spool * high_pass
         force.append(spool / damped)
-        oil.append(spring * (s + type_.gains.length_gain * spool) / damped)
+        oil.append(spring * (s + type_.length_gain * spool) / damped)
     return np.stack(force, axis=1), np.stack(oil, axis=1)
 
 

@@ -3,11 +3,12 @@
 ``control_step`` is a list of seven calls, in the order of the block diagram in docs/architecture.md.
 
 Feed-forward: ``mastd.control.table.feedforward``. Acceleration feedback, in pose space: what is missing of
-the acceleration, times the bare table's mass, as actuator forces over the stiffness of their oil, times the
-gain, added to the speed that the drive demands of the valves. Scaled by the bare table because the payload
-may be absent or sprung (control study). Balance: the internal force, that is f − J (JᵀJ)⁻¹ Jᵀ f with the rows
-of J as in Jin 2012, eq. (9b), at the present pose, is taken off by a slow integration on the lengths; for any
-number of actuators beyond six.
+the acceleration, times the gain of each axis and the bare table's mass, as actuator forces over the stiffness
+of their oil, added to the speed that the drive demands of the valves. Scaled by the bare table because the
+payload may be absent or sprung (control study), and once more by the oil's stiffness at mid-stroke over that
+here: near a stop the oil is stiffer, its mode faster, and the valve too late for it. Balance: the internal
+force, that is f − J (JᵀJ)⁻¹ Jᵀ f with the rows of J as in Jin 2012, eq. (9b), at the present pose, is taken
+off by a slow integration on the lengths; for any number of actuators beyond six.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mastd.control.table.data import (
     INPUT,
     Control,
 )
-from mastd.control.table.feedforward import note_opening, trim_for
+from mastd.control.table.feedforward import DRIVE, note_opening, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
 from mastd.dynamics.actuator import mean_over_lap, oil_spring
@@ -161,14 +162,17 @@ def add_feedback(c: Control) -> None:
             missing[axis] = state.accelerations[axis] - c.measured.motion[2, axis]
         notched(c.model.notches, state.notch_memory, missing)
         for axis in range(6):
+            missing[axis] *= c.model.gains[axis]
+        for axis in range(6):
             total = 0.0
             for j in range(6):
                 total += c.model.mass_matrix[axis, j] * missing[j]
             wanted[axis] = total
         actuator_forces(scratch.jacobian, wanted, scratch.factors, feedback)
-        gain = c.constants.gain * c.inputs[INPUT.feedback]
+        weight = c.inputs[INPUT.feedback]
         for i in range(feedback.shape[0]):
-            feedback[i] *= gain / oil_spring(c.model.nominal[i], c.command.lengths[i])
+            spring = oil_spring(c.model.nominal[i], c.command.lengths[i])
+            feedback[i] *= weight * c.model.drives[i, DRIVE.stiffness] / (spring * spring)
     else:
         for i in range(feedback.shape[0]):
             feedback[i] *= STALE_RATIO

@@ -19,6 +19,8 @@ from typing import Any, Final, TypeVar
 
 from mastd import program
 from mastd.control.table.delay_margin import require_feedback
+from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+from mastd.control.table.stability_proof import require_stability
 from mastd.errors import MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units
@@ -95,6 +97,7 @@ def load_profile(
     _refuse_changed(daemon)
     table = _in_force(daemon, "table", TableSettings)
     assert table is not None, "a daemon has a table"
+    table = with_drive_gains(table)
     profile_text = read_text(path)
     refuse_foreign(profile_text, path, "profile", PROFILE)
     settings = load_text(profile_text, str(path), ProfileSettings, channels=channel_units(table))
@@ -107,6 +110,8 @@ def load_profile(
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     in_force = _in_force(daemon, "daemon", DaemonSettings)
     assert in_force is not None, "a daemon has settings"
+    in_force = with_feedback_gains(table, in_force)
+    require_stability(table, in_force, settings.payload, daemon["settings_files"]["table"])
     require_feedback(table, in_force, settings.payload, daemon["settings_files"]["daemon"])
     period = in_force.period_ns * 1e-9
     identified = _in_force(daemon, "identified", IdentifiedSettings)

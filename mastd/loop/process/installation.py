@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mastd.control.table.gains import with_drive_gains, with_feedback_gains
 from mastd.dynamics.actuator import actuator_rows
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import SettingsError
@@ -33,10 +34,6 @@ from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.payload.checks import placed
 from mastd.wire.plant.hello import LinkTerms, Mode
-
-STABLE_GAINS = 260.0
-"""Feedback of acceleration and pressure together in 1/s that a table can have (control study: 200 and 60
-hold, 300 and 60 do not)."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +68,12 @@ class Installation:
         ``identified_path`` and ``rigs_path`` replace what the daemon's settings name.
         """
         texts = {"table": read_text(table_path), "daemon": read_text(daemon_path)}
-        table = load_text(texts["table"], str(table_path), TableSettings)
+        table = with_drive_gains(load_text(texts["table"], str(table_path), TableSettings))
         daemon = load_text(texts["daemon"], str(daemon_path), DaemonSettings)
+        daemon = with_feedback_gains(table, daemon)
         geometry = Geometry.from_settings(table)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)
-        damping = max(type_.gains.pressure_damping for type_ in table.types)
-        gains = daemon.control.acceleration.gain + damping
-        if daemon.control.acceleration.gain > 0.0 and not gains <= STABLE_GAINS:
-            both = f"with drive.pressure_damping of {table_path} it is {gains:g} 1/s"
-            what = f"{both}, above {STABLE_GAINS:g} 1/s the table becomes unstable; set at most 200 1/s"
-            raise SettingsError([f"{daemon_path}: control.acceleration.gain: {what}"])
         identified = None
         if identified_path is not None:
             texts["identified"] = read_text(identified_path)

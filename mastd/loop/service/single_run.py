@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mastd.control.table.delay_margin import require_feedback
+from mastd.control.table.stability_proof import require_stability
 from mastd.errors import RealtimeRightsError, UsageError
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.process import host, provenance
@@ -67,6 +68,7 @@ def run(
     when rights are missing that a real plant needs, UsageError when the record cannot be written or the
     acceleration feedback is faded out too late for the payload.
     """
+    require_stability(plan.table, plan.daemon, plan.profile.payload, plan.table_path)
     require_feedback(plan.table, plan.daemon, plan.profile.payload, plan.daemon_path)
     with ExitStack() as stack:
         cycle = plan.cycle(level_limit)

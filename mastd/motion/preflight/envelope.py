@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mastd.arrays import FloatArray
-from mastd.dynamics.oil_flow import accumulator_oil, hydraulic_constants
+from mastd.dynamics.oil_flow import hydraulic_constants
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
@@ -266,8 +266,8 @@ class Envelope:
         flow = float(self._over_box(_linear(slopes, means) @ larger)[0]) + leaking
         burst = float(self._over_box(_linear(slopes, bursts) @ larger)[0])
         supply = self._table.supply
-        full = accumulator_oil(supply.accumulator, supply.pressure)
-        least = accumulator_oil(supply.accumulator, supply.limits.minimum_pressure)
+        full = supply.accumulator.oil(supply.pressure)
+        least = supply.accumulator.oil(supply.limits.minimum_pressure)
         left = (full - burst - least) / (full - least)
         return [
             _upper("mean_flow", flow, supply.pump_flow, "m3/s", "pump, for ever"),

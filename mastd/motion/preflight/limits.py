@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
-from mastd.dynamics.oil_flow import accumulator_oil, drain, hydraulic_constants
+from mastd.dynamics.oil_flow import drain, hydraulic_constants
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
@@ -119,8 +119,8 @@ class Examiner:
     def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> None:
         self._table = table
         self._geometry = Geometry.from_settings(table)
-        self._full_oil = accumulator_oil(table.supply.accumulator, table.supply.pressure)
-        self._least_oil = accumulator_oil(table.supply.accumulator, table.supply.limits.minimum_pressure)
+        self._full_oil = table.supply.accumulator.oil(table.supply.pressure)
+        self._least_oil = table.supply.accumulator.oil(table.supply.limits.minimum_pressure)
         self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,

@@ -48,13 +48,47 @@ class FeedForwardSettings(Settings):
     """How long the references of length and force wait without preview."""
 
 
+FeedbackGain = Annotated[Rate, Field(ge=0, le=400)]
+
+
+class AxisGainSettings(Settings):
+    """Gain of the acceleration feedback of each axis."""
+
+    surge: FeedbackGain
+    sway: FeedbackGain
+    heave: FeedbackGain
+    roll: FeedbackGain
+    pitch: FeedbackGain
+    yaw: FeedbackGain
+
+
 class AccelerationSettings(Settings):
     """Feedback of the measured acceleration about the reference, in pose space."""
 
-    gain: Annotated[Rate, Field(ge=0, le=400)]
-    """Speed asked of a valve per deflection of the oil that the missing acceleration of the bare table means.
-    With the drive's pressure damping no more than 200 1/s."""
+    gain: FeedbackGain | None = None
+    """Speed asked of a valve per deflection of the oil that the missing acceleration of the bare table means,
+    for all axes."""
+    gains: AxisGainSettings | None = None
+    """The same for each axis. Computed from the table where neither is stated."""
+    maximum_gain: FeedbackGain = 100.0
+    """Largest gain that is computed."""
     notches: Annotated[tuple[NotchSettings, ...], Field(max_length=12)] = ()
+
+    @field_validator("gains")
+    @classmethod
+    def _instead_of_one(cls, gains: AxisGainSettings | None, info: ValidationInfo) -> AxisGainSettings | None:
+        if gains is not None and info.data.get("gain") is not None:
+            raise ValueError("stands beside gain: state one for all axes, or one for each")
+        return gains
+
+    @property
+    def axis_gains(self) -> tuple[float, ...]:
+        """Gain of each axis; raises ValueError where they are still to be computed."""
+        if self.gain is not None:
+            return (self.gain,) * 6
+        if self.gains is None:
+            raise ValueError("the gains of the acceleration feedback have not been computed")
+        return tuple(self.gains.model_dump().values())
 
 
 class BalanceSettings(Settings):

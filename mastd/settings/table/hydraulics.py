@@ -7,11 +7,11 @@ truth is a settings object of its own.
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.core.base import Settings, refuse
+from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
     Area,
@@ -110,14 +110,30 @@ class AccumulatorSettings(Settings):
     exponent: float = Field(ge=1, le=2)
     """Polytropic exponent of the gas."""
 
+    def oil(self, pressure: float) -> float:
+        """Return the oil in m³ that they hold at ``pressure`` in Pa; none at or below precharge.
+
+        Gas of p Vᵏ = constant: V (1 − (precharge/p)^(1/k)).
+        """
+        ratio = min(1.0, self.precharge / pressure)
+        return float(self.volume * (1.0 - ratio ** (1.0 / self.exponent)))
+
 
 class OilSettings(Settings):
     """The oil in the tank at the start."""
 
     temperature: Temperature
     level: Ratio = Field(gt=0, le=1)
+    tank_volume: Annotated[Volume, Field(gt=0)] | None = None
+    """Oil in the tank at level 1; if left out, ``TANK_RATIO`` times what the accumulators take, at least
+    ``LEAST_TANK``."""
     filter_pressure_drop: Pressure = Field(ge=0)
     """Pressure drop over the return filter at the pump's full flow."""
+
+
+TANK_RATIO: Final = 8.0
+LEAST_TANK: Final = 2.0
+"""m³."""
 
 
 class SupplyLimitSettings(Settings):
@@ -147,6 +163,13 @@ class SupplySettings(Settings):
     oil: OilSettings
     limits: SupplyLimitSettings
 
+    @property
+    def tank_volume(self) -> float:
+        """Oil in the tank at level 1, m³."""
+        if self.oil.tank_volume is not None:
+            return self.oil.tank_volume
+        return max(LEAST_TANK, TANK_RATIO * self.accumulator.oil(self.pressure))
+
     @field_validator("low_pressure", "pressure")
     @classmethod
     def _rising(cls, pressure: float, info: ValidationInfo) -> float:
@@ -168,7 +191,32 @@ class SupplySettings(Settings):
     @classmethod
     def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
         _below_supply("minimum_pressure", limits.minimum_pressure, info)
+        refuse(
+            _empties_tank(
+                limits, info.data.get("accumulator"), info.data.get("oil"), info.data.get("pressure")
+            )
+        )
         return limits
+
+
+def _empties_tank(
+    limits: SupplyLimitSettings,
+    accumulator: AccumulatorSettings | None,
+    oil: OilSettings | None,
+    pressure: float | None,
+) -> list[Problem]:
+    """Return whether filling the accumulators takes the tank below its least level."""
+    if accumulator is None or oil is None or oil.tank_volume is None or pressure is None:
+        return []
+    taken = accumulator.oil(pressure)
+    level = oil.level - taken / oil.tank_volume
+    if level >= limits.minimum_oil_level:
+        return []
+    what = (
+        f"is {limits.minimum_oil_level:.0%}, but the accumulators take {1e3 * taken:.0f} L of the tank's "
+        f"{1e3 * oil.tank_volume:.0f} L and leave {level:.0%}"
+    )
+    return [(("minimum_oil_level",), what)]
 
 
 def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
@@ -181,16 +229,18 @@ def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
 class DriveGainSettings(Settings):
     """Gains of the drive: length loop with feed-forward, and pressure damping."""
 
-    length_gain: Rate = Field(ge=0)
-    """Velocity asked for per length error."""
-    rate_feedforward: Ratio = Field(ge=0)
+    length_gain: Annotated[Rate, Field(ge=0)] | None = None
+    """Velocity asked for per length error; computed from the table where it is left out."""
+    rate_feedforward: Annotated[Ratio, Field(ge=0)] = 1.0
     """Share of the commanded rate that goes straight to the valve."""
-    valve_lead: Time = Field(ge=0)
-    """Acceleration feed-forward: the rate is taken this far ahead, against the lag of the valve."""
-    force_feedforward: Ratio = Field(ge=0)
+    valve_lead: Annotated[Time, Field(ge=0)] | None = None
+    """Acceleration feed-forward: the rate is taken this far ahead, against the lag of the valve; if left out,
+    the valve's delay and its lag at low frequencies, 2 ζ/ω."""
+    force_feedforward: Annotated[Ratio, Field(ge=0)] = 1.0
     """Share of the oil column's compression, from the rate of the force reference, that goes to the valve."""
-    pressure_damping: Rate = Field(ge=0)
-    """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column."""
+    pressure_damping: Annotated[Rate, Field(ge=0)] | None = None
+    """Gain c of the high-passed load pressure about the force reference, 2 ζ ω of the oil column; computed
+    from the table where it is left out."""
 
 
 class ActuatorTypeSettings(ActuatorSettings):
@@ -206,8 +256,9 @@ class DriveSettings(DriveGainSettings):
 
     update_rate: Frequency = Field(gt=0)
     """Rate at which the drive closes its loops; rounded up to a whole number of ticks per command period."""
-    pressure_high_pass: Frequency = Field(gt=0)
-    orifice_law: bool
+    pressure_high_pass: Annotated[Frequency, Field(gt=0)] = 1.0
+    """Below, a standing force is not fought."""
+    orifice_law: bool = True
     """Divide the valve command by the square root of the pressure drop that the force reference leaves."""
     command_timeout: Time = Field(gt=0)
     """Age of the last command at which the drive fades its rate out by itself."""

@@ -197,6 +197,23 @@ class ActuatorType(NamedTuple):
     valve: ValveSettings
     gains: DriveGainSettings
 
+    @property
+    def valve_lead(self) -> float:
+        """Of the drive, s."""
+        if self.gains.valve_lead is not None:
+            return self.gains.valve_lead
+        return self.valve.delay + self.valve.damping_ratio / (math.pi * self.valve.natural_frequency)
+
+    @property
+    def length_gain(self) -> float:
+        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
+        return _computed(self.gains.length_gain)
+
+    @property
+    def pressure_damping(self) -> float:
+        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
+        return _computed(self.gains.pressure_damping)
+
 
 class TableSettings(Settings):
     """A shaking table of six degrees of freedom on six or more actuators.
@@ -316,6 +333,12 @@ class TableSettings(Settings):
                 problems.append((("velocity",), what))
         refuse(problems)
         return limits
+
+
+def _computed(gain: float | None) -> float:
+    if gain is None:
+        raise ValueError("the gains of the drive have not been computed")
+    return gain
 
 
 def no_load_speed(

@@ -139,7 +139,8 @@ def test_what_cannot_be_played_is_refused_and_leaves_its_slot_empty(
 def test_feedback_that_is_faded_too_late_is_refused(load: Loader) -> None:
     path = loader.daemon_path(load.directory)
     base = json.loads(path.read_text(encoding="utf-8"))
-    base["settings_text"]["daemon"] = replaced(base["settings_text"]["daemon"], "^  fade: 4 ", "  fade: 9 ")
+    text = replaced(base["settings_text"]["daemon"], "^  fade: 4 ", "  fade: 9 ")
+    base["settings_text"]["daemon"] = replaced(text, "maximum_gain: 100 1/s", "gain: 100 1/s")
     path.write_text(json.dumps(base), encoding="utf-8")
     code, document = load.load(load.lab.profile(PROFILE), 0)
     assert code == 1

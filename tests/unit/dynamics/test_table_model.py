@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import (
-    accumulator_oil,
     drain,
     hydraulic_constants,
     oil_column_frequencies,
@@ -148,11 +147,11 @@ def test_valve_and_flow(table: TableSettings) -> None:
 def test_accumulators(table: TableSettings) -> None:
     """Gas law of the accumulators, and what a constant draw leaves of their oil."""
     accumulator = table.supply.accumulator
-    full = accumulator_oil(accumulator, table.supply.pressure)
+    full = accumulator.oil(table.supply.pressure)
     gas = accumulator.volume - full
     start = accumulator.precharge * accumulator.volume**accumulator.exponent
     assert table.supply.pressure * gas**accumulator.exponent == pytest.approx(start)
-    assert accumulator_oil(accumulator, 0.5 * accumulator.precharge) == 0.0
+    assert accumulator.oil(0.5 * accumulator.precharge) == 0.0
     lowest = np.array([full, -1.0])
     flows = np.full(2000, 0.015)
     left = drain(flows, 1e-3, 0.010, full, full, lowest)

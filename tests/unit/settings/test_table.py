@@ -254,6 +254,37 @@ def test_every_line_of_the_shipped_table_has_a_finite_value(table: TableSettings
     assert table.limits.velocity in found
 
 
+def test_gains_that_depend_on_the_table_may_be_left_out() -> None:
+    text = re.sub(
+        r"^  (length_gain|rate_feedforward|valve_lead|force_feedforward|pressure_\w+|orifice_law): .*\n",
+        "",
+        TEXT,
+        flags=re.M,
+    )
+    table = load_text(text, "table.yaml", TableSettings)
+    drive = table.drive
+    assert (drive.rate_feedforward, drive.force_feedforward, drive.pressure_high_pass) == (1.0, 1.0, 1.0)
+    assert drive.orifice_law
+    # Delay of the valve and 2 ζ/ω, as the starter table states it.
+    assert table.types[0].valve_lead == pytest.approx(3.2e-3, abs=0.05e-3)
+    for gain in ("length_gain", "pressure_damping"):
+        with pytest.raises(ValueError, match="have not been computed"):
+            getattr(table.types[0], gain)
+
+
+def test_the_tank_has_room_for_what_the_accumulators_take() -> None:
+    table = load_text(TEXT, "table.yaml", TableSettings)
+    taken = table.supply.accumulator.oil(table.supply.pressure)
+    assert table.supply.tank_volume == 2.0
+    larger = load_text(TEXT.replace("volume: 100 L", "volume: 10 m3", 1), "table.yaml", TableSettings)
+    assert larger.supply.tank_volume == pytest.approx(8 * 100 * taken)
+    small = TEXT.replace("    level: 1.0", f"    level: 1.0\n    tank_volume: {2e3 * taken:.3f} L")
+    with pytest.raises(
+        SettingsError, match=r"minimum_oil_level: is \d+%, but the accumulators take \d+ L of"
+    ):
+        load_text(small, "table.yaml", TableSettings)
+
+
 TYPES = named_types(1.5)
 
 
@@ -261,11 +292,11 @@ def test_each_link_has_the_type_that_it_names(table: TableSettings) -> None:
     named = load_text(TYPES, "table.yaml", TableSettings)
     forces = [type_.cylinder.maximum_force for type_ in named.types]
     assert forces == pytest.approx([294e3] * 4 + [196e3] * 3)
-    assert {type_.gains.length_gain for type_ in named.types} == {15.0}
+    assert {type_.length_gain for type_ in named.types} == {15.0}
     assert len(set(table.types)) == 1, "one type for all is what it was"
     before, types = named_types(gains=True).split("actuators:\n")
     own = f"{before}actuators:\n" + types.replace("pressure_damping: 60 1/s", "pressure_damping: 40 1/s", 1)
-    assert [type_.gains.pressure_damping for type_ in load_text(own, "t.yaml", TableSettings).types] == (
+    assert [type_.pressure_damping for type_ in load_text(own, "t.yaml", TableSettings).types] == (
         [40.0] * 4 + [60.0] * 3
     )
 

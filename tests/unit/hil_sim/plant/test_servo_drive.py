@@ -376,7 +376,7 @@ def test_an_offset_of_one_vertical_transducer_binds_the_table() -> None:
     drop_force = area * (TABLE.supply.pressure - TABLE.supply.return_pressure) - weight
     orifice_per_force = leak_per_force * weight / (2 * drop_force)
     # A quarter of the offset is left to each vertical actuator, the table gives way to the rest.
-    each = TABLE.drive.length_gain * 0.2e-3 / 4 / (leak_per_force + orifice_per_force)
+    each = TABLE.types[0].length_gain * 0.2e-3 / 4 / (leak_per_force + orifice_per_force)
     assert abs(float(twist @ player.plant.forces[:4])) == pytest.approx(2 * each, rel=0.05)
 
 
@@ -433,7 +433,7 @@ def test_valve_trim_moves_the_actuator_and_force_references_carry_no_offset() ->
     player.command.field("valve_trims")[:4] = 20e-3
     player.wait(1.0, player.command)
     # The overlap lets some of it be.
-    assert player.height == pytest.approx(20e-3 / TABLE.drive.length_gain, abs=8e-5)
+    assert player.height == pytest.approx(20e-3 / TABLE.types[0].length_gain, abs=8e-5)
 
 
 @pytest.mark.parametrize(

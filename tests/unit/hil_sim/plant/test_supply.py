@@ -112,7 +112,7 @@ def test_the_pumps_power_heats_the_oil_and_the_cooler_holds_it() -> None:
         * (0.5 * (before + pack.supply[SUPPLY_STATE.temperature]) - details.cooler_temperature)
         * 10
     )
-    rise = (heat - cooled) / (details.heat_capacity * details.tank_volume)
+    rise = (heat - cooled) / (details.heat_capacity * TABLE.supply.tank_volume)
     assert float(pack.supply[SUPPLY_STATE.temperature]) - before == pytest.approx(rise, rel=0.05)
 
 

@@ -1,0 +1,65 @@
+"""By what a swing of the raised table grows after a push, with seals that do not stick."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from hil_sim.plant.truth import ActuatorTruth, PlantTruth
+from mastd.loop.process.installation import Plan
+from mastd.safety.states import State
+from mastd.wire.access.verbs import Verb
+from tests.support.line import Line, LineRig
+
+RAISE_S = 20.0
+"""Longest time to the raised table."""
+STILL_S = 0.3
+"""Before the push."""
+SHAKES = 1.0
+"""Effective value in m/s² over all axes from which a table shakes by itself: noise is a fiftieth of it."""
+
+
+def without_watchers(plan: Plan) -> Plan:
+    """Return the plan with nobody who fades the feedback out or stops a table that swings."""
+    settings = plan.daemon
+    never = dict.fromkeys(("indicate", "fade", "stop"), 1000)
+    daemon = settings.model_copy(
+        update={
+            "round_trip": settings.round_trip.model_copy(update=never),
+            "unasked_motion": settings.unasked_motion.model_copy(update={"limit": 1e3}),
+        }
+    )
+    return replace(plan, daemon=daemon)
+
+
+def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
+    """Return by what a swing grows within 0.3 s; infinite where it did not wait for the push.
+
+    That is where the table does not even come up, or shakes by itself.
+    ``periods`` that samples are late; ``force`` of the push in N.
+    """
+    smooth = tuple(
+        ActuatorTruth(link=link.name, coulomb=0.0, breakaway=0.0, overlap=0.0) for link in plan.table.links
+    )
+    rig = LineRig(without_watchers(plan), Line(), PlantTruth(actuators=smooth))
+    period = 1e-9 * plan.daemon.period_ns
+    rig.step()
+    rig.step(Verb.RAISE)
+    for _ in range(round(RAISE_S / period)):
+        if rig.supervisor.state in (State.READY, State.FAULT):
+            break
+        rig.step()
+    if rig.supervisor.state is not State.READY:
+        return math.inf
+    for _ in range(round(STILL_S / period)):
+        rig.step()
+    rig.line = Line(samples=lambda time: float(periods))
+    first = len(rig.truths)
+    for k in range(600):
+        rig.push[:] = (0.0, force, 0.0, force, 0.0, 0.0) if k < 10 else 0.0
+        rig.step()
+    shaken = np.array(rig.truths[first - 100 :])
+    before, early, late = (np.sqrt(np.mean(shaken[at : at + 100] ** 2)) for at in (0, 200, 500))
+    return math.inf if before > SHAKES else float(late / early)
