@@ -12,8 +12,9 @@ from mastd.program import CommandParser, run
 
 COMMANDS = (
     "init",
+    "table",
     "profiles",
-    "check",
+    "check.command",
     "run",
     "identify.command",
     "iterate.command",

@@ -98,10 +98,21 @@ def oil_springs(table: TableSettings) -> FloatArray:
     )
 
 
-def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
-    """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
+def oil_column_modes(
+    table: TableSettings, geometry: Geometry, model: TableModel
+) -> tuple[FloatArray, FloatArray]:
+    """Return natural frequencies (6,) in Hz of the table on its locked oil at neutral, ascending, and shapes.
+
+    The shapes are the rows of the second array (6, 6), m and rad.
+    """
     jacobian = np.empty((geometry.actuators, 6))
     geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
     stiffness = jacobian.T @ (oil_springs(table)[:, None] * jacobian)
-    squares = np.linalg.eigvals(np.linalg.solve(model.mass_matrix, stiffness))
-    return np.sort(np.sqrt(np.real(squares))) / (2.0 * np.pi)
+    squares, shapes = np.linalg.eig(np.linalg.solve(model.mass_matrix, stiffness))
+    order = np.argsort(np.real(squares))
+    return np.sqrt(np.real(squares))[order] / (2.0 * np.pi), np.real(shapes).T[order]
+
+
+def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
+    """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
+    return oil_column_modes(table, geometry, model)[0]

@@ -18,6 +18,9 @@ from mastd.kinematics.observer import SolveLimits, observe
 # Ends a solve where lengths no longer change.
 _EXACT = SolveLimits(tolerance=0.0, update_tolerance=1e-14, maximum_updates=100)
 
+# Poses that ``axis_ends`` looks at on each side of an axis.
+_RAY = 65
+
 # Combinations of six end-stopped actuators that ``stroke_poses`` looks at; for ten it is all of them.
 _MAX_COMBINATIONS = 210
 
@@ -44,6 +47,22 @@ def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
     lengths = lengths_at(geometry, poses)
     inside = (geometry.shortest_lengths <= lengths) & (lengths <= geometry.longest_lengths)
     return np.asarray(np.all(inside, axis=1))
+
+
+def axis_ends(geometry: Geometry, reach: FloatArray) -> FloatArray:
+    """Return how far each axis goes by itself from neutral, to both sides (6, 2), m and rad.
+
+    ``reach`` (6, 2): where it ends anyway, below and above 0; the strokes may end it before.
+    """
+    ends = np.zeros((6, 2))
+    for axis in range(6):
+        for side in range(2):
+            ray = np.zeros((_RAY, 6))
+            ray[:, axis] = np.linspace(0.0, reach[axis, side], _RAY)
+            # Continuous from neutral: beyond the first pose outside there may be others inside.
+            inside = int(np.cumprod(within_strokes(geometry, ray)).sum())
+            ends[axis, side] = ray[max(inside - 1, 0), axis]
+    return ends
 
 
 def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
 """Stability of table, drive and daemon over the workspace: the least damped oscillation, margins, refusal.
 
-The linear loop of ``closed_loop`` at neutral and at both ends of each axis, with the bare table, with
-``HEAVIEST`` times its mass and with what is carried. The figure is the damping ratio of the oscillation that
-is damped least.
+The linear loop of ``closed_loop`` at neutral and at both ends of each axis, with the bare table, with the
+greatest mass that the actuators carry and with the payload. The figure is the damping ratio of the
+oscillation that is damped least.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.table.closed_loop import ClosedLoop, Gains, Plant, closed_loop
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.workspace import within_strokes
+from mastd.kinematics.workspace import axis_ends
+from mastd.motion.preflight.performance import heaviest_ratio
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import RigidPayload
 from mastd.settings.table.table import TableSettings
 
-HEAVIEST = 3.0
-"""Mass of table and payload over the table's own up to which gains are computed and proved."""
 THIN = 0.002
 """Damping ratio below which a loop is not run: what a per cent of change in a valve may take away."""
 THIN = 0.002
@@ -49,24 +48,21 @@ class Mode:
 
 def end_poses(table: TableSettings, geometry: Geometry) -> dict[str, FloatArray]:
     """Return neutral and both ends of each axis, as far as strokes and pose limits reach, by their words."""
+    limits = np.array(list(table.limits.pose.model_dump().values()))
+    # The table rests at the lower stops, whatever its limits are when it is raised.
+    limits[AXES.index("heave")] = np.max(geometry.strokes)
     poses = {"neutral": np.zeros(6)}
-    for index, axis in enumerate(AXES):
-        # The table rests at the lower stops, whatever its limits are when it is raised.
-        reach = float(np.max(geometry.strokes)) if axis == "heave" else getattr(table.limits.pose, axis)
-        for sign in (-1.0, 1.0):
-            ray = np.zeros((64, 6))
-            ray[:, index] = sign * np.linspace(0.0, reach, 64)
-            # Continuous from neutral: beyond the first pose outside there may be others inside.
-            inside = np.cumprod(within_strokes(geometry, ray))
-            pose = ray[int(inside.sum()) - 1]
-            unit = "mm" if index < 3 else "mrad"
-            poses[f"{axis} {1e3 * pose[index]:+.0f} {unit}"] = pose
+    for index, ends in enumerate(axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))):
+        unit = "mm" if index < 3 else "mrad"
+        for end in ends:
+            poses[f"{AXES[index]} {1e3 * end:+.0f} {unit}"] = end * np.eye(6)[index]
     return poses
 
 
 def loops(plant: Plant, payload: RigidPayload | None = None) -> tuple[list[ClosedLoop], list[str]]:
     """Return the closed loops over the workspace, bare, heaviest, and with a payload; and their words."""
-    masses = [("bare", plant.bare), (f"{HEAVIEST:g} times the mass", HEAVIEST * plant.bare)]
+    ratio = heaviest_ratio(plant.table, plant.geometry)
+    masses = [("bare", plant.bare), (f"{ratio:.3g} times the mass", ratio * plant.bare)]
     if payload is not None:
         masses.append(("with the payload", TableModel.from_settings(plant.table, payload).mass_matrix))
     found, words = [], []

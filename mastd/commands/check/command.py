@@ -39,7 +39,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
-    from mastd.commands.cue_preview import cue_document, cue_text
+    from mastd.commands.check.cue_preview import cue_document, cue_text
     from mastd.control.table.delay_margin import feedback_proof
     from mastd.control.table.gains import with_drive_gains, with_feedback_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof

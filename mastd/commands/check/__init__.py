@@ -1,0 +1,1 @@
+"""``mastd check``: what is verified before any motion."""

@@ -1,0 +1,202 @@
+"""``mastd table show FILE``: what a table can do, and whether its control is stable."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mastd.arrays import FloatArray
+    from mastd.commands import Subparsers
+    from mastd.dynamics.table_model import TableModel
+    from mastd.kinematics.geometry import Geometry
+    from mastd.motion.preflight.performance import AxisPerformance, Bound
+    from mastd.settings.table.table import TableSettings
+
+_SHOW = """
+Shows what a table can do: actuators by their types, patterns of internal force, oil columns, and for each
+axis by itself, from neutral, travel, velocity with its flow, and acceleration, bare and with the most that
+leaves the actuators room to move, up to three times the table's mass; then the stability of its control with
+the gains that are computed or stated. No profile is needed.
+"""
+ROTATIONS = ("roll", "pitch", "yaw")
+
+
+class ActuatorFigures(NamedTuple):
+    """What an actuator can do, and the gains of its drive in 1/s."""
+
+    name: str
+    type: str | None
+    force_n: float
+    stroke_m: float
+    no_load_speed_m_s: float
+    valve_hz: float
+    length_gain: float
+    pressure_damping: float
+
+
+def add_parsers(subparsers: Subparsers) -> None:
+    """Add the parser of ``table``."""
+    parser = subparsers.add_parser("table", help="show what a table can do")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    show = verbs.add_parser("show", help="actuators, oil columns, axes and stability", description=_SHOW)
+    show.add_argument(
+        "table",
+        metavar="FILE",
+        nargs="?",
+        default="table",
+        help="table settings (default: the starter table)",
+    )
+    show.add_argument(
+        "--config", metavar="FILE", default="simulated", help="daemon settings (default: simulated)"
+    )
+    show.add_argument("--json", action="store_true", help="print one JSON document")
+    show.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show one table; return 0, or 1 where its control is not stable."""
+    from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+    from mastd.control.table.stability_proof import stability_margins, stability_proof
+    from mastd.dynamics.table_model import TableModel
+    from mastd.kinematics.geometry import Geometry
+    from mastd.motion.preflight.performance import heaviest_ratio, performance
+    from mastd.settings.core.loader import load
+    from mastd.settings.core.starter import find
+    from mastd.settings.daemon.daemon import DaemonSettings
+    from mastd.settings.table.payload import NoPayload
+    from mastd.settings.table.table import TableSettings
+
+    path = find("table", arguments.table)
+    table = with_drive_gains(load(path, TableSettings))
+    daemon = with_feedback_gains(table, load(find("daemon", arguments.config), DaemonSettings))
+    geometry = Geometry.from_settings(table)
+    bare = TableModel.from_settings(table, NoPayload())
+    heaviest = heaviest_ratio(table, geometry)
+    axes = performance(table, geometry, bare.mass_matrix, (1.0, heaviest))
+    proof = stability_proof(table, daemon, NoPayload())
+    margins = stability_margins(table, daemon, NoPayload(), proof.gains) if proof.ok else None
+    modes = _modes(table, geometry, bare)
+    if arguments.json:
+        document: dict[str, object] = {
+            "name": table.name,
+            "actuators": [own._asdict() for own in _actuators(table)],
+            "internal_force_patterns": [row.tolist() for row in _patterns(geometry)],
+            "oil_column": [{"hz": hz, "axis": axis} for hz, axis in modes],
+            "heaviest_kg": heaviest * table.body.mass,
+            "axes": [_axis_document(axis) for axis in axes],
+            "stability": {**proof.document(), **(margins.document() if margins else {})},
+        }
+        print(json.dumps(document, allow_nan=False))
+    else:
+        print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
+        print("\n".join(_pattern_lines(table, _patterns(geometry))))
+        print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
+        print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
+        print(f"{margins.text()}\n" if margins else "", end="")
+    return 0 if proof.ok else 1
+
+
+def _patterns(geometry: Geometry) -> FloatArray:
+    from mastd.kinematics.design import null_vectors
+
+    return null_vectors(geometry)
+
+
+def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[tuple[float, str]]:
+    """Return frequency in Hz and main axis of each oscillation on the oil columns."""
+    import numpy as np
+
+    from mastd.dynamics.oil_flow import oil_column_modes
+    from mastd.settings.profile.segments import AXES
+
+    frequencies, shapes = oil_column_modes(table, geometry, model)
+    return [
+        (float(hz), AXES[int(np.argmax(np.abs(shape)))])
+        for hz, shape in zip(frequencies, shapes, strict=True)
+    ]
+
+
+def _actuators(table: TableSettings) -> list[ActuatorFigures]:
+    from mastd.settings.table.table import no_load_speed
+
+    return [
+        ActuatorFigures(
+            link.name,
+            link.actuator,
+            type_.cylinder.maximum_force,
+            link.stroke,
+            no_load_speed(type_.cylinder, type_.valve, table.supply),
+            type_.valve.natural_frequency,
+            type_.length_gain,
+            type_.pressure_damping,
+        )
+        for link, type_ in zip(table.links, table.types, strict=True)
+    ]
+
+
+def _actuators_text(table: TableSettings) -> str:
+    """Return the actuators as lines, those that are alike in one."""
+    alike: dict[ActuatorFigures, list[str]] = {}
+    for own in _actuators(table):
+        alike.setdefault(own._replace(name=""), []).append(own.name)
+    lines = [f"{len(table.links)} actuators"]
+    for own, links in alike.items():
+        kind = f"{own.type}: " if own.type else ""
+        lines.append(
+            f"  {len(links)} × {kind}{own.force_n / 1e3:g} kN, ±{1e3 * own.stroke_m:g} mm, "
+            f"{own.no_load_speed_m_s:.2f} m/s without load, valve {own.valve_hz:g} Hz; "
+            f"length gain {own.length_gain:g} 1/s, pressure damping {own.pressure_damping:g} 1/s"
+        )
+        lines.append(f"      {', '.join(links)}")
+    return "\n".join(lines)
+
+
+def _pattern_lines(table: TableSettings, patterns: FloatArray) -> list[str]:
+    """Return each pattern of forces that cancel, as the signs of the actuators that have a part in it."""
+    lines = [f"{len(patterns) or 'no'} pattern{'s' * (len(patterns) != 1)} of internal force"]
+    for pattern in patterns:
+        largest = float(max(abs(pattern)))
+        parts = [
+            f"{'+' if part > 0.0 else '−'} {link.name}"
+            for link, part in zip(table.links, pattern, strict=True)
+            if abs(part) > 0.05 * largest
+        ]
+        lines.append(f"  {' '.join(parts)}")
+    return lines
+
+
+def _axis_document(axis: AxisPerformance) -> dict[str, object]:
+    def bound(value: Bound) -> dict[str, object]:
+        return {"value": value.value, "by": value.by}
+
+    bare, heavy = axis.accelerations
+    return {
+        "axis": axis.axis,
+        "travel": list(axis.travel),
+        "velocity": bound(axis.velocity),
+        "flow_m3_s": axis.flow,
+        "acceleration_bare": bound(bare),
+        "acceleration_heaviest": bound(heavy),
+    }
+
+
+def _axes_text(axes: Sequence[AxisPerformance], heaviest: float) -> str:
+    """Return what each axis can do as a table to read."""
+    head = ("axis", "travel", "velocity", "flow", "acceleration, bare", f"with {heaviest / 1e3:.3g} t in all")
+    rows = [head]
+    for axis in axes:
+        turns = axis.axis in ROTATIONS
+        length, rate = ("mrad", "rad/s") if turns else ("mm", "m/s")
+        low, high = (1e3 * end for end in axis.travel)
+        bare, heavy = (f"{bound.value:.3g} {rate}2 ({bound.by})" for bound in axis.accelerations)
+        velocity = f"{axis.velocity.value:.3g} {rate} ({axis.velocity.by})"
+        flow = f"{60e3 * axis.flow:.0f} L/min"
+        rows.append((axis.axis, f"{low:+.0f} … {high:+.0f} {length}", velocity, flow, bare, heavy))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

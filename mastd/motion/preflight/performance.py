@@ -1,0 +1,109 @@
+"""What a table can do along each axis by itself, from neutral: travel, velocity, acceleration, and the oil.
+
+Velocity: every actuator within the table's limit and the no-load speed of its valve, all together within the
+flow that the supply gives. Acceleration: forces of least norm (``mastd.dynamics.table_model``) that move the
+mass and carry the weight, each within ``force_share`` of its actuator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mastd.arrays import FloatArray
+from mastd.kinematics.design import neutral_jacobian
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.workspace import axis_ends
+from mastd.settings.profile.segments import AXES
+from mastd.settings.table.table import TableSettings, no_load_speed
+
+HEAVIEST = 3.0
+"""Greatest mass of table and payload that is looked at, over the table's own."""
+STANDING = 0.7
+"""Part of the force that the limits leave an actuator which the weight of that mass may take at rest."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that an axis reaches, and what keeps it from more."""
+
+    value: float
+    by: str
+
+
+@dataclass(frozen=True)
+class AxisPerformance:
+    """One axis: travel to both sides in m or rad, velocity, its flow in m³/s, acceleration for each mass."""
+
+    axis: str
+    travel: tuple[float, float]
+    velocity: Bound
+    flow: float
+    accelerations: tuple[Bound, ...]
+
+
+def heaviest_ratio(table: TableSettings, geometry: Geometry) -> float:
+    """Return the mass of table and payload, over the table's own, that leaves the actuators room to move.
+
+    Their weight takes ``STANDING`` of the force at most; no more than ``HEAVIEST``, no less than 1.
+    """
+    standing = _standing(table, neutral_jacobian(geometry), table.body.mass)
+    carried = [
+        STANDING * table.limits.force_share * type_.cylinder.maximum_force / abs(float(force))
+        for type_, force in zip(table.types, standing, strict=True)
+        if abs(float(force)) > 1e-9 * float(np.max(np.abs(standing)))
+    ]
+    return max(min([HEAVIEST, *carried]), 1.0)
+
+
+def performance(
+    table: TableSettings, geometry: Geometry, mass_matrix: FloatArray, ratios: Sequence[float]
+) -> tuple[AxisPerformance, ...]:
+    """Return what each axis can do with ``ratios`` of the table's own mass; ``mass_matrix`` (6, 6) bare."""
+    limits = np.array(list(table.limits.pose.model_dump().values()))
+    travel = axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))
+    jacobian = neutral_jacobian(geometry)
+    found = []
+    for index, axis in enumerate(AXES):
+        velocity, flow = _velocity(table, jacobian[:, index])
+        accelerations = tuple(
+            _acceleration(table, jacobian, ratio * mass_matrix[:, index], ratio * table.body.mass)
+            for ratio in ratios
+        )
+        low, high = travel[index]
+        found.append(AxisPerformance(axis, (float(low), float(high)), velocity, flow, accelerations))
+    return tuple(found)
+
+
+def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
+    """Return velocity and flow of an axis whose unit rate makes ``rates`` (n,) of the actuators."""
+    areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
+    flow = float(areas @ np.abs(rates))
+    bounds = [Bound(table.supply.limits.maximum_flow / flow, "supply")] if flow > 0.0 else []
+    for link, type_, rate in zip(table.links, table.types, np.abs(rates), strict=True):
+        if rate > 1e-9:
+            valve = no_load_speed(type_.cylinder, type_.valve, table.supply)
+            by = f"valve of {link.name}" if valve < table.limits.velocity else f"limit of {link.name}"
+            bounds.append(Bound(min(valve, table.limits.velocity) / float(rate), by))
+    least = min(bounds, key=lambda bound: bound.value, default=Bound(0.0, "no actuator"))
+    return least, least.value * flow
+
+
+def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, weight: float) -> Bound:
+    """Return the acceleration of an axis; ``mass`` (6,): wrench of a unit one, ``weight`` in kg."""
+    standing = _standing(table, jacobian, weight)
+    moving = np.abs(np.linalg.pinv(jacobian.T) @ mass)
+    bounds = []
+    for link, type_, still, more in zip(table.links, table.types, standing, moving, strict=True):
+        if more > 1e-9 * float(np.max(moving)):
+            left = table.limits.force_share * type_.cylinder.maximum_force - abs(float(still))
+            bounds.append(Bound(max(left, 0.0) / float(more), f"force of {link.name}"))
+    return min(bounds, key=lambda bound: bound.value)
+
+
+def _standing(table: TableSettings, jacobian: FloatArray, weight: float) -> FloatArray:
+    """Return the force of each actuator (n,) in N under ``weight`` kg at rest."""
+    wrench = np.array([0.0, 0.0, weight * table.gravity, 0.0, 0.0, 0.0])
+    return np.asarray(np.linalg.pinv(jacobian.T) @ wrench)
