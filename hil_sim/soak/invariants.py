@@ -14,6 +14,7 @@ from hil_sim.soak.world import World
 from mastd.control.reference.kernels import Source
 from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
 from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
@@ -128,11 +129,11 @@ class Invariants:
         self._rested_ns = 0
         moves, timeouts = daemon.moves, daemon.timeouts
         self._longest_ns = {
-            State.LOW: timeouts.supply_stage + 1.0,
-            State.HIGH: timeouts.supply_stage + 1.0,
+            State.LOW: computed(timeouts.supply_stage) + 1.0,
+            State.HIGH: computed(timeouts.supply_stage) + 1.0,
             State.RAISING: 30.0,
             State.STOPPING: moves.stop_time + 5.0,
-            State.LOWERING: timeouts.lowering + 5.0,
+            State.LOWERING: computed(timeouts.lowering) + 5.0,
         }
         self._longest_ns = {state: 1e9 * seconds for state, seconds in self._longest_ns.items()}
 

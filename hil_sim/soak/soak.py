@@ -26,7 +26,8 @@ from hil_sim.soak.operators import NOTHING, Operator
 from hil_sim.soak.profiles import random_payload, random_playable
 from hil_sim.soak.troubles import Troubles
 from hil_sim.soak.world import World, true_payload
-from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+from mastd.control.table.computed import with_computed_settings
+from mastd.control.table.gains import with_drive_gains
 from mastd.errors import UsageError
 from mastd.settings.core.loader import load
 from mastd.settings.daemon.daemon import DaemonSettings
@@ -119,7 +120,7 @@ def soak(options: SoakOptions, progress: Progress | None = None) -> SoakResult:
     Raises SettingsError for settings that do not load, UsageError where the record cannot be written.
     """
     table = with_drive_gains(load(options.table, TableSettings))
-    daemon = with_feedback_gains(table, load(options.daemon, DaemonSettings))
+    daemon = with_computed_settings(table, load(options.daemon, DaemonSettings))
     tally, digest = Tally(), hashlib.blake2b(digest_size=16)
     begun = time.monotonic()
     total = 3600.0 * options.hours

@@ -59,7 +59,8 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show one table; return 0, or 1 where its control is not stable."""
-    from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+    from mastd.control.table.computed import with_computed_settings
+    from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.geometry import Geometry
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = find("table", arguments.table)
     table = with_drive_gains(load(path, TableSettings))
-    daemon = with_feedback_gains(table, load(find("daemon", arguments.config), DaemonSettings))
+    daemon = with_computed_settings(table, load(find("daemon", arguments.config), DaemonSettings))
     geometry = Geometry.from_settings(table)
     bare = TableModel.from_settings(table, NoPayload())
     heaviest = heaviest_ratio(table, geometry)

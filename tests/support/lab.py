@@ -156,7 +156,7 @@ def quick_lab(directory: Path) -> Lab:
     table = replaced(table, r"lowering_speed: 10 mm/s ", "lowering_speed: 25 mm/s ")
     (directory / "table.yaml").write_text(table, encoding="utf-8")
     daemon = (ROOT / "config" / "daemon" / "simulated.yaml").read_text(encoding="utf-8")
-    daemon = replaced(daemon, r"^  velocity: 20 mm/s", "  velocity: 100 mm/s")
+    daemon = replaced(daemon, r"^moves:\n", "moves:\n  velocity: 100 mm/s\n")
     daemon = replaced(daemon, r"^  acceleration: 0.1 m/s2", "  acceleration: 0.5 m/s2")
     daemon = replaced(daemon, r"^  jerk: 1 m/s3", "  jerk: 10 m/s3")
     daemon = replaced(daemon, r"^  stop_time: 1 s", "  stop_time: 0.5 s")

@@ -40,8 +40,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.check.cue_preview import cue_document, cue_text
+    from mastd.control.table.computed import with_computed_settings
     from mastd.control.table.delay_margin import feedback_proof
-    from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+    from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.loop.measurement.frame import channel_units
     from mastd.loop.process.compile_progress import report_compiling
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.table.table import TableSettings
 
     table = with_drive_gains(load(find("table", arguments.table), TableSettings))
-    daemon = with_feedback_gains(table, load(find("daemon", arguments.config), DaemonSettings))
+    daemon = with_computed_settings(table, load(find("daemon", arguments.config), DaemonSettings))
     path = find("profile", arguments.profile)
     text = read_text(path)
     profile = load_text(text, str(path), ProfileSettings, channels=channel_units(table))

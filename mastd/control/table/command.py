@@ -34,6 +34,7 @@ from mastd.errors import SettingsError
 from mastd.kernel import entry
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
@@ -186,7 +187,7 @@ def _filters(
     columns = [
         np.column_stack(
             [
-                valve_inverse(type_.valve, delay, feedforward.bandwidth, period, known)
+                valve_inverse(type_.valve, delay, computed(feedforward.bandwidth), period, known)
                 for type_, delay in zip(table.types, valve_delays(table, identified), strict=True)
             ]
         )

@@ -9,6 +9,7 @@ from mastd.control.reference.preview import PathLimits
 from mastd.control.reference.reference import MotionLimits
 from mastd.control.reference.time_scaling import JERK_RATIO, min_stop_time
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
 
@@ -27,7 +28,7 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
     return MotionLimits(
         np.array(
             [
-                [m.velocity] * 3 + [m.angular_velocity] * 3,
+                [computed(m.velocity)] * 3 + [m.angular_velocity] * 3,
                 [m.acceleration] * 3 + [m.angular_acceleration] * 3,
                 [m.jerk] * 3 + [m.angular_jerk] * 3,
             ]

@@ -29,6 +29,7 @@ from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing import Sensing
 from mastd.safety.faults import Code, Report
 from mastd.safety.states import State
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
 
@@ -48,6 +49,7 @@ class PayloadCheck:
     ) -> None:
         self.weighed: StaticLoad | None = None
         self._settings = daemon.control.payload_check
+        self._allowed = computed(self._settings.mass), computed(self._settings.centre)
         self._enabled = self._settings.enabled and table.gravity > 0.0
         self._gravity = table.gravity
         self._geometry = Geometry.from_settings(table)
@@ -131,7 +133,7 @@ class PayloadCheck:
             self._compared, self._standing = (loaded, weighed), ()
             if loaded is not None and weighed is not None:
                 stated = nominal_load(self._orders.carried, self._rotation)
-                why = contradiction(weighed, stated, self._settings.mass, self._settings.centre)
+                why = contradiction(weighed, stated, *self._allowed)
                 beside = "without the simulated vehicle, " if self._felt else ""
                 self._standing = (Report(Code.PAYLOAD_MISMATCH, beside + why),) if why else ()
         return self._standing

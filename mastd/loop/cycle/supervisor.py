@@ -18,6 +18,7 @@ from mastd.loop.cycle.orders import Orders
 from mastd.loop.measurement.sensing import Sensing
 from mastd.safety.faults import ROWS, Action, Code, Fault, FaultLatch, Report
 from mastd.safety.states import ON_PROFILE, Conditions, Event, State, next_state
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.wire.access.verbs import EVENT_OF_VERB, NO_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, Sample, SampleFlag, Stage
@@ -66,8 +67,8 @@ class Supervisor:
         self.asker = "an operator"
         """Who asks for the verb of this cycle."""
         self._moves = daemon.moves
-        self._stage_timeout_ns = round(daemon.timeouts.supply_stage * 1e9)
-        self.lowering_timeout_ns = round(daemon.timeouts.lowering * 1e9)
+        self._stage_timeout_ns = round(computed(daemon.timeouts.supply_stage) * 1e9)
+        self.lowering_timeout_ns = round(computed(daemon.timeouts.lowering) * 1e9)
         self._sensing = sensing
         self._sample = sample
         self._reference = reference

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mastd import program
+from mastd.control.table.computed import with_computed_settings
 from mastd.control.table.delay_margin import require_feedback
-from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+from mastd.control.table.gains import with_drive_gains
 from mastd.control.table.stability_proof import require_stability
 from mastd.errors import MastdError, SettingsError, UsageError
 from mastd.loop.cycle.slots import ProfileSlots
@@ -110,7 +111,7 @@ def load_profile(
         return {"ok": False, "text": text, "slot": slot, "name": settings.name, "scale": verdict.scale}
     in_force = _in_force(daemon, "daemon", DaemonSettings)
     assert in_force is not None, "a daemon has settings"
-    in_force = with_feedback_gains(table, in_force)
+    in_force = with_computed_settings(table, in_force)
     require_stability(table, in_force, settings.payload, daemon["settings_files"]["table"])
     require_feedback(table, in_force, settings.payload, daemon["settings_files"]["daemon"])
     period = in_force.period_ns * 1e-9

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mastd.control.table.gains import with_drive_gains, with_feedback_gains
+from mastd.control.table.computed import with_computed_settings
+from mastd.control.table.gains import with_drive_gains
 from mastd.dynamics.actuator import actuator_rows
 from mastd.dynamics.table_model import TableModel
 from mastd.errors import SettingsError
@@ -70,7 +71,7 @@ class Installation:
         texts = {"table": read_text(table_path), "daemon": read_text(daemon_path)}
         table = with_drive_gains(load_text(texts["table"], str(table_path), TableSettings))
         daemon = load_text(texts["daemon"], str(daemon_path), DaemonSettings)
-        daemon = with_feedback_gains(table, daemon)
+        daemon = with_computed_settings(table, daemon)
         geometry = Geometry.from_settings(table)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)

@@ -7,6 +7,7 @@ mass and carry the weight, each within ``force_share`` of its actuator.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,18 +45,26 @@ class AxisPerformance:
     accelerations: tuple[Bound, ...]
 
 
+def static_capacity(table: TableSettings, geometry: Geometry) -> float:
+    """Return the mass in kg of table and payload that the actuators hold at neutral, within the limits.
+
+    Infinite where none of them carries weight.
+    """
+    standing = np.abs(_standing(table, neutral_jacobian(geometry), 1.0))
+    carried = [
+        table.limits.force_share * type_.cylinder.maximum_force / float(force)
+        for type_, force in zip(table.types, standing, strict=True)
+        if float(force) > 1e-9 * float(np.max(standing))
+    ]
+    return min(carried, default=math.inf)
+
+
 def heaviest_ratio(table: TableSettings, geometry: Geometry) -> float:
     """Return the mass of table and payload, over the table's own, that leaves the actuators room to move.
 
-    Their weight takes ``STANDING`` of the force at most; no more than ``HEAVIEST``, no less than 1.
+    Its weight takes ``STANDING`` of what they hold at most; no more than ``HEAVIEST``, no less than 1.
     """
-    standing = _standing(table, neutral_jacobian(geometry), table.body.mass)
-    carried = [
-        STANDING * table.limits.force_share * type_.cylinder.maximum_force / abs(float(force))
-        for type_, force in zip(table.types, standing, strict=True)
-        if abs(float(force)) > 1e-9 * float(np.max(np.abs(standing)))
-    ]
-    return max(min([HEAVIEST, *carried]), 1.0)
+    return max(min(HEAVIEST, STANDING * static_capacity(table, geometry) / table.body.mass), 1.0)
 
 
 def performance(

@@ -68,6 +68,13 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     return found
 
 
+def computed(value: float | None) -> float:
+    """Return a value that may be left out and is computed then; raise ValueError where it has not been."""
+    if value is None:
+        raise ValueError("a value that is computed from the table has not been computed")
+    return value
+
+
 def refuse(problems: Sequence[Problem]) -> None:
     """Raise all problems of a validator at once, each at its position; do nothing if there are none."""
     if problems:

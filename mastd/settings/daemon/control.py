@@ -42,8 +42,8 @@ class FeedForwardSettings(Settings):
     """Learn gain and overlap of each valve and the softness of the oil while the table moves."""
     payload_learning: bool
     """Learn mass, centre of gravity and inertia of the payload while the table moves."""
-    bandwidth: Annotated[Frequency, Field(ge=10, le=300)]
-    """Above this the inverse of the valves is let go."""
+    bandwidth: Annotated[Frequency, Field(ge=10, le=300)] | None = None
+    """Above this the inverse of the valves is let go; if left out, 0.7 of the slowest valve's frequency."""
     stream_delay: Annotated[Time, Field(ge=0, le=0.02)]
     """How long the references of length and force wait without preview."""
 
@@ -106,11 +106,11 @@ class PayloadCheckSettings(Settings):
     """Is what stands on the table what the profile says? Compared by the pressures while it is raised."""
 
     enabled: bool
-    mass: Annotated[Mass, Field(gt=0)]
-    """Difference in mass that is a fault."""
-    centre: Annotated[Length, Field(gt=0)]
+    mass: Annotated[Mass, Field(gt=0)] | None = None
+    """Difference in mass that is a fault; if left out, a thirty-sixth of what the actuators can carry."""
+    centre: Annotated[Length, Field(gt=0)] | None = None
     """Difference of the common centre of gravity of table and payload, across the vertical, that is a
-    fault."""
+    fault; if left out, 1.2 % of the table's longer side."""
 
 
 class ControlSettings(Settings):

@@ -49,10 +49,12 @@ class TimeoutSettings(Settings):
     """Without any sample for this long the plant is lost."""
     sample_stale: Annotated[Time, Field(gt=0)]
     """Age of the newest sample at which the table is stopped."""
-    supply_stage: Annotated[Time, Field(gt=0)]
-    """Time the supply may take to reach a stage."""
-    lowering: Annotated[Time, Field(gt=0)]
-    """Time the drive may take to let the table down by itself."""
+    supply_stage: Annotated[Time, Field(gt=0)] | None = None
+    """Time the supply may take to reach a stage; if left out, five times what its settings say, at least
+    10 s."""
+    lowering: Annotated[Time, Field(gt=0)] | None = None
+    """Time the drive may take to let the table down by itself; if left out, three times that from end to end
+    of the shortest stroke, at least 30 s."""
     loop_stuck: Annotated[Time, Field(gt=0)]
     """A loop that stood still for longer powers off when it goes on."""
     gateway_lost: Annotated[Time, Field(gt=0)]
@@ -122,8 +124,8 @@ class BrakeSettings(Settings):
 class MoveSettings(Settings):
     """Limits of the daemon's own moves: raising, lowering, jogging, rejoining."""
 
-    velocity: Annotated[Velocity, Field(gt=0)]
-    """Translation of C."""
+    velocity: Annotated[Velocity, Field(gt=0)] | None = None
+    """Translation of C; if left out, 20 mm/s, or what takes 15 s from end to end of the shortest stroke."""
     acceleration: Annotated[Acceleration, Field(gt=0)]
     """Translation of C."""
     jerk: Annotated[Jerk, Field(gt=0)]

@@ -11,7 +11,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.core.base import Problem, Settings, refuse
+from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
     Direction,
@@ -207,12 +207,12 @@ class ActuatorType(NamedTuple):
     @property
     def length_gain(self) -> float:
         """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return _computed(self.gains.length_gain)
+        return computed(self.gains.length_gain)
 
     @property
     def pressure_damping(self) -> float:
         """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return _computed(self.gains.pressure_damping)
+        return computed(self.gains.pressure_damping)
 
 
 class TableSettings(Settings):
@@ -333,12 +333,6 @@ class TableSettings(Settings):
                 problems.append((("velocity",), what))
         refuse(problems)
         return limits
-
-
-def _computed(gain: float | None) -> float:
-    if gain is None:
-        raise ValueError("the gains of the drive have not been computed")
-    return gain
 
 
 def no_load_speed(

@@ -18,6 +18,7 @@ from hil_sim.soak.invariants import RULES, Invariants, outcomes
 from hil_sim.soak.numbers import Bounds
 from hil_sim.soak.soak import SoakOptions, SoakResult, soak
 from hil_sim.soak.world import World
+from mastd.control.table.computed import with_computed_settings
 from mastd.record.reader import open_run
 from mastd.safety.states import Event, State
 from mastd.settings.core.loader import load
@@ -90,7 +91,8 @@ def test_a_violation_is_written_with_the_seconds_before_it_and_comes_again(tmp_p
 
 @pytest.fixture(scope="module")
 def settings() -> tuple[TableSettings, DaemonSettings]:
-    return load(find("table", "table"), TableSettings), load(find("daemon", "simulated"), DaemonSettings)
+    table = load(find("table", "table"), TableSettings)
+    return table, with_computed_settings(table, load(find("daemon", "simulated"), DaemonSettings))
 
 
 def halt_everything(world: World) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from mastd.commands import check as check_command
+from mastd.commands.check import command as check_command
 from mastd.dynamics.table_model import Carried, TableModel, wrench
 from mastd.errors import GroundError, SettingsError, UsageError
 from mastd.kinematics.geometry import Geometry

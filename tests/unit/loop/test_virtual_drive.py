@@ -16,7 +16,7 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.spatial.transform import Rotation
 
 from mastd.arrays import FloatArray
-from mastd.commands import check
+from mastd.commands.check import command as check
 from mastd.errors import SettingsError
 from mastd.loop.payload.pickling import pack, unpack
 from mastd.loop.payload.virtual_drive import HOME, Played, VirtualDrive, play

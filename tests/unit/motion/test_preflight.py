@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mastd.commands import check as check_command
+from mastd.commands.check import command as check_command
 from mastd.errors import SettingsError
 from mastd.motion.preflight import preflight
 from mastd.motion.preflight.limits import Examiner, Findings, Limit, Windows, all_windows

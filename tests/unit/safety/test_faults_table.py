@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from mastd.control.table.computed import with_computed_settings
 from mastd.safety import faults
 from mastd.safety.faults import CODES, ROWS, TABLE, Action, Code, Fault, FaultLatch, Report, Row
 from mastd.settings.core.base import Settings
@@ -35,10 +36,9 @@ NO_THRESHOLD = {
 @pytest.fixture(scope="module")
 def homes() -> tuple[Settings, Settings]:
     """The starter settings of table and daemon."""
-    return (
-        load(ROOT / "config" / "table.yaml", TableSettings),
-        load(ROOT / "config" / "daemon" / "simulated.yaml", DaemonSettings),
-    )
+    table = load(ROOT / "config" / "table.yaml", TableSettings)
+    daemon = load(ROOT / "config" / "daemon" / "simulated.yaml", DaemonSettings)
+    return table, with_computed_settings(table, daemon)
 
 
 def at(homes: tuple[Settings, ...], path: str) -> list[object]:

@@ -268,7 +268,7 @@ def test_gains_that_depend_on_the_table_may_be_left_out() -> None:
     # Delay of the valve and 2 ζ/ω, as the starter table states it.
     assert table.types[0].valve_lead == pytest.approx(3.2e-3, abs=0.05e-3)
     for gain in ("length_gain", "pressure_damping"):
-        with pytest.raises(ValueError, match="have not been computed"):
+        with pytest.raises(ValueError, match="has not been computed"):
             getattr(table.types[0], gain)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.control.table.closed_loop import Gains, closed_loop
+from mastd.control.table.computed import with_computed_settings
 from mastd.control.table.gains import (
     FEEDBACK_KEPT,
     gains_of,
@@ -179,3 +180,34 @@ def test_computed_gains_leave_half_of_the_damping(
     gains = with_feedback_gains(table, DAEMON).control.acceleration.axis_gains
     with_feedback = least_damped(found, words, gains_of(table, gains)).damping
     assert with_feedback >= min(FEEDBACK_KEPT * without, without) - 1e-9
+
+
+def test_what_the_presets_leave_out_is_what_the_starter_table_needs() -> None:
+    """Study of the starter table: 70 Hz, 2 t and 60 mm, 20 mm/s, 10 s and 30 s."""
+    found = with_computed_settings(TABLE, DAEMON)
+    control = found.control
+    assert control.feedforward.bandwidth == pytest.approx(70.0)
+    assert (control.payload_check.mass, control.payload_check.centre) == pytest.approx((2000.0, 0.06))
+    assert found.moves.velocity == pytest.approx(0.02)
+    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((10.0, 30.0))
+
+
+def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> None:
+    assert TABLE.valve is not None
+    large = TABLE.model_copy(
+        update={
+            "links": tuple(link.model_copy(update={"stroke": 1.0}) for link in TABLE.links),
+            "valve": TABLE.valve.model_copy(update={"natural_frequency": 40.0}),
+            "supply": TABLE.supply.model_copy(update={"rise_time": 60.0}),
+        }
+    )
+    found = with_computed_settings(large, with_gain(0.0))
+    assert found.control.feedforward.bandwidth == pytest.approx(28.0)
+    assert found.moves.velocity == pytest.approx(2.0 / 15.0)
+    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((300.0, 600.0))
+
+
+def test_what_the_settings_state_stays() -> None:
+    timeouts = DAEMON.timeouts.model_copy(update={"lowering": 12.0})
+    stated = with_gain(0.0).model_copy(update={"timeouts": timeouts})
+    assert with_computed_settings(TABLE, stated).timeouts.lowering == 12.0
