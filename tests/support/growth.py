@@ -13,6 +13,8 @@ from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from tests.support.line import Line, LineRig
 
+QUIET = 0.05
+"""The same, below which there is nothing but noise."""
 RAISE_S = 20.0
 """Longest time to the raised table."""
 STILL_S = 0.3
@@ -35,7 +37,7 @@ def without_watchers(plan: Plan) -> Plan:
 
 
 def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
-    """Return by what a swing grows within 0.3 s; infinite where it did not wait for the push.
+    """Return by what a swing grows within 0.3 s; 0 where nothing is left, infinite where it needs no push.
 
     That is where the table does not even come up, or shakes by itself.
     ``periods`` that samples are late; ``force`` of the push in N.
@@ -62,4 +64,6 @@ def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
         rig.step()
     shaken = np.array(rig.truths[first - 100 :])
     before, early, late = (np.sqrt(np.mean(shaken[at : at + 100] ** 2)) for at in (0, 200, 500))
-    return math.inf if before > SHAKES else float(late / early)
+    if before > SHAKES:
+        return math.inf
+    return float(late / early) if late > QUIET else 0.0

@@ -6,9 +6,10 @@ the drive counts on, l the leakage rate, b the seals' viscous friction, G the va
 delay), H the high-pass of the load pressure, and for every actuator
 
     Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F − b J q̇),
-    u = k_p (β − J q) − (c/kₙ) H F − (kₙ/k²) J (JᵀJ)⁻¹ M₀ g D q̈,    β̇ = −g_β (I − J (JᵀJ)⁻¹ Jᵀ) k⁻¹ F,
+    u = k_p (β − J q) − (c/kₙ) H F − e k⁻¹ J (JᵀJ)⁻¹ M₀ g D q̈,    β̇ = −g_β (I − J (JᵀJ)⁻¹ Jᵀ) k⁻¹ F,
 
-c the pressure damping, g the gains of the acceleration feedback, D its delay, β the balance. Delays are Padé
+c the pressure damping, g the gains of the acceleration feedback, D its delay, e = min(1, 1.25 kₙ/k) how it is
+faded towards the stops (``STIFF_RATIO``), β the balance. Delays are Padé
 approximants of second order, right to 1° up to ωT = 1.8. Coulomb friction is left out: it holds small
 oscillations down, but not where the seals slide. One actuator of it: Merritt 1967, chapter 6.
 """
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.control.table.data import STIFF_RATIO
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows, oil_spring, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
 from mastd.kinematics.geometry import Geometry
@@ -115,7 +117,8 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
     nominal = oil_springs(table)
     damped[:, s.forces], damped[:, s.passed] = np.diag(-1.0 / nominal), np.diag(1.0 / nominal)
     delayed = _add_measuring(fixed, s, 0.5 * plant.period + table.sensors.acceleration.delay + plant.late)
-    forces = -(nominal / springs**2)[:, None] * share @ plant.bare
+    faded = np.minimum(1.0, STIFF_RATIO * nominal / springs)
+    forces = -(faded / springs)[:, None] * share @ plant.bare
     fed_back = forces.T[:, :, None] * delayed[:, None, :]
     return ClosedLoop(fixed, inputs, held, damped, fed_back)
 

@@ -26,6 +26,10 @@ class DynamicsOf(NamedTuple):
 
 DYNAMICS = index_table(DynamicsOf)
 
+STIFF_RATIO = 1.25
+"""Stiffness of the oil over that at mid-stroke from which the acceleration feedback is faded: near a stop the
+table oscillates faster than its valves follow."""
+
 
 class Constants(NamedTuple):
     """Numbers of the control, constant while it runs."""

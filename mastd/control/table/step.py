@@ -5,10 +5,9 @@
 Feed-forward: ``mastd.control.table.feedforward``. Acceleration feedback, in pose space: what is missing of
 the acceleration, times the gain of each axis and the bare table's mass, as actuator forces over the stiffness
 of their oil, added to the speed that the drive demands of the valves. Scaled by the bare table because the
-payload may be absent or sprung (control study), and once more by the oil's stiffness at mid-stroke over that
-here: near a stop the oil is stiffer, its mode faster, and the valve too late for it. Balance: the internal
-force, that is f − J (JᵀJ)⁻¹ Jᵀ f with the rows of J as in Jin 2012, eq. (9b), at the present pose, is taken
-off by a slow integration on the lengths; for any number of actuators beyond six.
+payload may be absent or sprung (control study); faded towards the stops (``STIFF_RATIO``). Balance: the
+internal force, that is f − J (JᵀJ)⁻¹ Jᵀ f with the rows of J as in Jin 2012, eq. (9b), at the present pose,
+is taken off by a slow integration on the lengths; for any number of actuators beyond six.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from mastd.arrays import FloatArray
 from mastd.control.table.body_learning import learn_body
 from mastd.control.table.data import (
     INPUT,
+    STIFF_RATIO,
     Control,
 )
 from mastd.control.table.feedforward import DRIVE, note_opening, trim_for
@@ -172,7 +172,9 @@ def add_feedback(c: Control) -> None:
         weight = c.inputs[INPUT.feedback]
         for i in range(feedback.shape[0]):
             spring = oil_spring(c.model.nominal[i], c.command.lengths[i])
-            feedback[i] *= weight * c.model.drives[i, DRIVE.stiffness] / (spring * spring)
+            feedback[i] *= (
+                weight * min(1.0, STIFF_RATIO * c.model.drives[i, DRIVE.stiffness] / spring) / spring
+            )
     else:
         for i in range(feedback.shape[0]):
             feedback[i] *= STALE_RATIO

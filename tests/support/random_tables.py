@@ -1,0 +1,150 @@
+"""Random tables as text: 6 to 12 actuators, two types of them, gains about the computed ones."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import yaml
+
+from tests.support.lab import ROOT
+
+Content = dict[str, object]
+
+
+def random_table(seed: int) -> str:
+    """Return the starter table with random geometry, masses, actuators and valves; its gains left out."""
+    random = np.random.default_rng([seed, 23])
+    table = yaml.safe_load((ROOT / "config" / "table.yaml").read_text(encoding="utf-8"))
+    half = random.uniform(0.6, 3.0, 2)
+    height, length = random.uniform(0.2, 1.0), random.uniform(0.9, 2.0)
+    mass = float(10.0 ** random.uniform(2.8, 4.7))
+    counts = {
+        "vertical": int(random.integers(3, 7)),
+        "lateral": 2,
+        "longitudinal": int(random.integers(1, 3)),
+    }
+    if random.random() < 0.5:
+        counts["lateral"] = int(random.integers(2, 5))
+    links = _links(counts, half, length, random)
+    stroke = {kind: float(random.uniform(0.05, 0.25)) for kind in ("vertical", "horizontal")}
+    for link, kind in links:
+        link["stroke"] = f"{min(stroke[kind], 0.3 * length)!r} m"
+        link["actuator"] = kind
+    weight = 9.80665 * mass
+    table["actuators"] = {
+        "vertical": _type(table, random.uniform(2.5, 5.0) * weight / counts["vertical"], random),
+        "horizontal": _type(table, random.uniform(1.5, 4.0) * weight / counts["lateral"], random),
+    }
+    del table["actuator"], table["valve"]
+    sides = (2.0 * half[0], 2.0 * half[1], height)
+    table["body"] = {
+        "mass": f"{mass!r} kg",
+        "centre_of_mass": ["0 mm", "0 mm", "0 mm"],
+        "inertia": [
+            f"{mass * float(sides[i] ** 2 + sides[j] ** 2) / 12.0!r} kg m2"
+            for i, j in ((1, 2), (0, 2), (0, 1))
+        ],
+        "size": [f"{float(side)!r} m" for side in sides],
+        "top_height": f"{0.5 * height!r} m",
+    }
+    table["neutral_position"] = ["0 m", "0 m", f"{length!r} m"]
+    table["links"] = [link for link, _ in links]
+    reach = min(*stroke.values(), 0.3 * length)
+    turn = 0.5 * reach / float(np.max(half))
+    table["limits"].update(
+        stroke_margin="1 mm",
+        velocity="0.2 m/s",
+        internal_force="100 MN",
+        conditioning=20.0,
+        pose={
+            **dict.fromkeys(("surge", "sway", "heave"), f"{reach!r} m"),
+            **dict.fromkeys(("roll", "pitch", "yaw"), f"{turn!r} rad"),
+        },
+    )
+    flow = 60e3 * sum(
+        2.0 * float(str(t["valve"]["rated_flow"]).split()[0]) for t in table["actuators"].values()
+    )
+    supply = table["supply"]
+    supply["pump_flow"], supply["limits"]["maximum_flow"] = (
+        f"{ratio * 6 * flow!r} L/min" for ratio in (1.0, 2.0)
+    )
+    supply["accumulator"]["volume"] = f"{max(100.0, flow / 10.0)!r} L"
+    supply["rise_time"] = "0.2 s"
+    for gain in ("length_gain", "valve_lead", "pressure_damping"):
+        del table["drive"][gain]
+    return yaml.safe_dump(json.loads(json.dumps(table)), sort_keys=False)
+
+
+def _links(
+    counts: dict[str, int], half: np.ndarray, length: float, random: np.random.Generator
+) -> list[tuple[Content, str]]:
+    """Return the links with what kind they are: verticals around, laterals and longitudinals along."""
+    found: list[tuple[Content, str]] = []
+
+    def add(kind: str, name: str, joint: np.ndarray, base: np.ndarray) -> None:
+        number = len(found)
+        at_neutral = (*joint[:2], joint[2] + length)
+        found.append(
+            (
+                {
+                    "name": f"{name} {number}",
+                    "table_joint": [f"{float(value)!r} m" for value in joint],
+                    "base_joint": [f"{float(value)!r} m" for value in base],
+                    "neutral_length": f"{math.dist(at_neutral, base)!r} m",
+                    "transducer": {"scale": 1.0, "offset": "0 mm", "serial": f"L-{number}"},
+                    "pressure_transducers": [
+                        {"scale": 1.0, "offset": "0 bar", "serial": f"P-{number}-{chamber}"}
+                        for chamber in (1, 2)
+                    ],
+                },
+                kind,
+            )
+        )
+
+    for k in range(counts["vertical"]):
+        angle = 2.0 * math.pi * (k + 0.25) / counts["vertical"]
+        joint = np.array([half[0] * math.cos(angle), half[1] * math.sin(angle), 0.0])
+        lean = random.uniform(-0.1, 0.1, 2)
+        add("vertical", "vertical", joint, np.array([joint[0] + lean[0], joint[1] + lean[1], 0.0]))
+    for k in range(counts["lateral"]):
+        x = half[0] * (2.0 * (k + 0.5) / counts["lateral"] - 1.0)
+        joint = np.array([x, -half[1], 0.0])
+        add("horizontal", "lateral", joint, np.array([x, -half[1] - length, length]))
+    for k in range(counts["longitudinal"]):
+        y = half[1] * (k - 0.5 * (counts["longitudinal"] - 1))
+        joint = np.array([-half[0], y, 0.0])
+        add("horizontal", "longitudinal", joint, np.array([-half[0] - length, y, length]))
+    return found
+
+
+def _type(table: dict[str, dict[str, object]], force: float, random: np.random.Generator) -> Content:
+    """Return a type of actuators of about ``force`` N, with a valve of its own."""
+    actuator, valve = table["actuator"], table["valve"]
+    area = force / 206e5
+    friction = dict(actuator["friction"])  # type: ignore[call-overload]
+    scale = force / 196e3
+    for name in ("coulomb", "breakaway", "viscous", "bristle_stiffness", "bristle_damping"):
+        number, unit = friction[name].split(" ", 1)
+        friction[name] = f"{float(number) * scale!r} {unit}"
+    stop = {
+        name: f"{float(str(value).split()[0]) * scale!r} {str(value).split(' ', 1)[1]}"
+        for name, value in actuator["end_stop"].items()  # type: ignore[attr-defined]
+    }
+    number, unit = str(actuator["leakage"]).split(" ", 1)
+    return {
+        **actuator,
+        "maximum_force": f"{float(force)!r} N",
+        "piston_areas": [f"{float(area)!r} m2"] * 2,
+        "dead_length": f"{float(random.uniform(10.0, 40.0))!r} mm",
+        "bulk_modulus": f"{float(random.uniform(0.6, 1.0))!r} GPa",
+        "leakage": f"{float(number) * scale!r} {unit}",
+        "friction": friction,
+        "end_stop": stop,
+        "valve": {
+            **valve,
+            "natural_frequency": f"{float(random.uniform(50.0, 150.0))!r} Hz",
+            "rated_flow": f"{float(0.5 * area)!r} m3/s",
+        },
+    }
