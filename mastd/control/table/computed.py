@@ -6,6 +6,7 @@ import math
 from typing import TypeVar
 
 from mastd.control.table.gains import with_feedback_gains
+from mastd.dynamics.oil_flow import oil_springs
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.performance import static_capacity
 from mastd.settings.core.base import Settings
@@ -41,12 +42,19 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     )
     slowest = min(type_.valve.natural_frequency for type_ in table.types)
     feedforward = _filled(daemon.control.feedforward, bandwidth=BANDWIDTH_RATIO * slowest)
+    gives_way = max(
+        type_.cylinder.maximum_force / spring
+        for type_, spring in zip(table.types, oil_springs(table), strict=True)
+    )
+    balance = _filled(daemon.control.balance, limit=_rounded(gives_way, 1))
     payload_check = _filled(
         daemon.control.payload_check,
-        mass=_two_digits(WEIGHING_RATIO * static_capacity(table, geometry)),
+        mass=_rounded(WEIGHING_RATIO * static_capacity(table, geometry), 2),
         centre=CENTRE_RATIO * max(table.body.size[:2]),
     )
-    control = daemon.control.model_copy(update={"feedforward": feedforward, "payload_check": payload_check})
+    control = daemon.control.model_copy(
+        update={"feedforward": feedforward, "balance": balance, "payload_check": payload_check}
+    )
     moves = _filled(daemon.moves, velocity=max(RAISING_VELOCITY, travel / RAISING_S))
     settled = daemon.model_copy(update={"timeouts": timeouts, "control": control, "moves": moves})
     return with_feedback_gains(table, settled)
@@ -58,8 +66,8 @@ def _filled(settings: _S, **values: float) -> _S:
     return settings.model_copy(update=missing)
 
 
-def _two_digits(value: float) -> float:
+def _rounded(value: float, digits: int) -> float:
+    """Return the value with that many digits: it is shown, and more of them mean nothing."""
     if not math.isfinite(value):
         return value
-    digits = 1 - math.floor(math.log10(value))
-    return round(value, digits)
+    return round(value, digits - 1 - math.floor(math.log10(value)))

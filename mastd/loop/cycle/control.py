@@ -22,6 +22,7 @@ from mastd.loop.measurement.sensing import Sensing
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.safety.faults import Code
 from mastd.safety.states import State
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings
@@ -53,7 +54,7 @@ class LoopControl:
         identified: IdentifiedSettings | None = None,
     ) -> None:
         self._period = daemon.period_ns * 1e-9
-        self._balance_limit = daemon.control.balance.limit
+        self._balance_limit = computed(daemon.control.balance.limit)
         self._control = TableControl(
             table,
             daemon.control,

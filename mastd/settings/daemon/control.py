@@ -96,8 +96,9 @@ class BalanceSettings(Settings):
 
     gain: Annotated[Rate, Field(ge=0, le=50)]
     """Rate at which an internal force is taken off the actuators by their oil's stiffness; 0 is off."""
-    limit: Annotated[Length, Field(gt=0, le=0.005)]
-    """Largest trim of an actuator; reached, it is a fault."""
+    limit: Annotated[Length, Field(gt=0, le=0.05)] | None = None
+    """Largest trim of an actuator; reached, it is a fault. If left out, what the softest actuator's oil gives
+    way under its maximum force."""
     preload: Force = 0.0
     """Internal force along the null vector, kept against backlash; above 0 the first actuator pushes."""
 

@@ -183,11 +183,12 @@ def test_computed_gains_leave_half_of_the_damping(
 
 
 def test_what_the_presets_leave_out_is_what_the_starter_table_needs() -> None:
-    """Study of the starter table: 70 Hz, 2 t and 60 mm, 20 mm/s, 10 s and 30 s."""
+    """Study of the starter table: 70 Hz, 1 mm, 2 t and 60 mm, 20 mm/s, 10 s and 30 s."""
     found = with_computed_settings(TABLE, DAEMON)
     control = found.control
     assert control.feedforward.bandwidth == pytest.approx(70.0)
     assert (control.payload_check.mass, control.payload_check.centre) == pytest.approx((2000.0, 0.06))
+    assert control.balance.limit == pytest.approx(1e-3)
     assert found.moves.velocity == pytest.approx(0.02)
     assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((10.0, 30.0))
 
