@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.dynamics.table_model import TableModel
+    from mastd.kinematics.design import null_vectors
     from mastd.kinematics.geometry import Geometry
     from mastd.motion.preflight.performance import heaviest_ratio, performance
     from mastd.settings.core.loader import load
@@ -80,12 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     axes = performance(table, geometry, bare.mass_matrix, (1.0, heaviest))
     proof = stability_proof(table, daemon, NoPayload())
     margins = stability_margins(table, daemon, NoPayload(), proof.gains) if proof.ok else None
-    modes = _modes(table, geometry, bare)
+    modes, patterns = _modes(table, geometry, bare), null_vectors(geometry)
     if arguments.json:
         document: dict[str, object] = {
             "name": table.name,
             "actuators": [own._asdict() for own in _actuators(table)],
-            "internal_force_patterns": [row.tolist() for row in _patterns(geometry)],
+            "internal_force_patterns": [row.tolist() for row in patterns],
             "oil_column": [{"hz": hz, "axis": axis} for hz, axis in modes],
             "heaviest_kg": heaviest * table.body.mass,
             "axes": [_axis_document(axis) for axis in axes],
@@ -94,17 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, allow_nan=False))
     else:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
-        print("\n".join(_pattern_lines(table, _patterns(geometry))))
+        print("\n".join(_pattern_lines(table, patterns)))
         print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
     return 0 if proof.ok else 1
-
-
-def _patterns(geometry: Geometry) -> FloatArray:
-    from mastd.kinematics.design import null_vectors
-
-    return null_vectors(geometry)
 
 
 def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[tuple[float, str]]:

@@ -13,8 +13,8 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import TableModel
 from mastd.kernel import fused_kernel
+from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.settings.table.hydraulics import ActuatorSettings
 from mastd.settings.table.table import TableSettings
 
@@ -105,8 +105,7 @@ def oil_column_modes(
 
     The shapes are the rows of the second array (6, 6), m and rad.
     """
-    jacobian = np.empty((geometry.actuators, 6))
-    geometric_jacobian(geometry.legs, np.zeros(6), jacobian)
+    jacobian = neutral_jacobian(geometry)
     stiffness = jacobian.T @ (oil_springs(table)[:, None] * jacobian)
     squares, shapes = np.linalg.eig(np.linalg.solve(model.mass_matrix, stiffness))
     order = np.argsort(np.real(squares))

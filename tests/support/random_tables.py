@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import yaml
 
 from tests.support.lab import ROOT
+from tests.support.unlike_actuators import scaled
 
 Content = dict[str, object]
 
@@ -119,27 +121,22 @@ def _links(
     return found
 
 
-def _type(table: dict[str, dict[str, object]], force: float, random: np.random.Generator) -> Content:
+def _type(table: dict[str, Any], force: float, random: np.random.Generator) -> Content:
     """Return a type of actuators of about ``force`` N, with a valve of its own."""
     actuator, valve = table["actuator"], table["valve"]
-    area = force / 206e5
-    friction = dict(actuator["friction"])  # type: ignore[call-overload]
-    scale = force / 196e3
-    for name in ("coulomb", "breakaway", "viscous", "bristle_stiffness", "bristle_damping"):
-        number, unit = friction[name].split(" ", 1)
-        friction[name] = f"{float(number) * scale!r} {unit}"
-    stop = {
-        name: f"{float(str(value).split()[0]) * scale!r} {str(value).split(' ', 1)[1]}"
-        for name, value in actuator["end_stop"].items()  # type: ignore[attr-defined]
+    area, ratio = force / 206e5, force / 196e3
+    friction = {
+        name: value if name == "stribeck_velocity" else scaled(value, ratio)
+        for name, value in actuator["friction"].items()
     }
-    number, unit = str(actuator["leakage"]).split(" ", 1)
+    stop = {name: scaled(value, ratio) for name, value in actuator["end_stop"].items()}
     return {
         **actuator,
         "maximum_force": f"{float(force)!r} N",
         "piston_areas": [f"{float(area)!r} m2"] * 2,
         "dead_length": f"{float(random.uniform(10.0, 40.0))!r} mm",
         "bulk_modulus": f"{float(random.uniform(0.6, 1.0))!r} GPa",
-        "leakage": f"{float(number) * scale!r} {unit}",
+        "leakage": scaled(actuator["leakage"], ratio),
         "friction": friction,
         "end_stop": stop,
         "valve": {

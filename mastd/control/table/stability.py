@@ -48,7 +48,7 @@ class Mode:
 
 def end_poses(table: TableSettings, geometry: Geometry) -> dict[str, FloatArray]:
     """Return neutral and both ends of each axis, as far as strokes and pose limits reach, by their words."""
-    limits = np.array(list(table.limits.pose.model_dump().values()))
+    limits = np.array([getattr(table.limits.pose, axis) for axis in AXES])
     # The table rests at the lower stops, whatever its limits are when it is raised.
     limits[AXES.index("heave")] = np.max(geometry.strokes)
     poses = {"neutral": np.zeros(6)}

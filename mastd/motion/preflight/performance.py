@@ -71,7 +71,7 @@ def performance(
     table: TableSettings, geometry: Geometry, mass_matrix: FloatArray, ratios: Sequence[float]
 ) -> tuple[AxisPerformance, ...]:
     """Return what each axis can do with ``ratios`` of the table's own mass; ``mass_matrix`` (6, 6) bare."""
-    limits = np.array(list(table.limits.pose.model_dump().values()))
+    limits = np.array([getattr(table.limits.pose, axis) for axis in AXES])
     travel = axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))
     jacobian = neutral_jacobian(geometry)
     found = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mastd.bench.control.plays import BenchPlant, Played, installation, play
+from mastd.bench.control.plays import BenchPlant, installation, play
 from mastd.bench.control.profiles import noise, read_profile
 from mastd.bench.control.truth import ActuatorTruth, PayloadTruth, TableTruth, hidden_truth
 from mastd.loop.process.installation import Installation
@@ -18,6 +18,7 @@ from mastd.settings.table.payload import Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 from mastd.signals.acceleration_figures import acceleration_figures
 from mastd.signals.metrics import rms
+from tests.support.missed import missed
 
 HOUSE = installation()
 OFFSET = 0.2e-3
@@ -31,17 +32,6 @@ def shaken(axis: str, duration: float, share: float = 1.0) -> ProfileSettings:
 def with_control(control: ControlSettings) -> Installation:
     """Return the starter table with other settings of the control."""
     return replace(HOUSE, daemon=HOUSE.daemon.model_copy(update={"control": control}))
-
-
-def missed(played: Played, axis: str) -> float:
-    """Return the error of the true acceleration along ``axis`` at the lag that fits best."""
-    assert played.completed, played.cause
-    figures = acceleration_figures(
-        played.achieved, played.asked, played.rate, played.band or (0.5, 20.0), frozenset({axis})
-    )
-    value = figures[axis]["best_lag_nrmse"]
-    assert value is not None
-    return float(value)
 
 
 def truth_of(seed: int) -> TableTruth:

@@ -6,27 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from mastd.bench.control.plays import BenchPlant, Played, installation, play
+from mastd.bench.control.plays import BenchPlant, installation, play
 from mastd.bench.control.profiles import noise, read_profile
 from mastd.bench.control.truth import hidden_truth
-from mastd.signals.acceleration_figures import acceleration_figures
 from tests.support.lab import SHAKING, quick_lab
+from tests.support.missed import missed
 from tests.support.unlike_actuators import named_types
 
 pytestmark = pytest.mark.real_time
 
 STRONGER = 1.5
-
-
-def missed(played: Played, axis: str) -> float:
-    """Return the error of the true acceleration along ``axis`` at the lag that fits best."""
-    assert played.completed, played.cause
-    figures = acceleration_figures(
-        played.achieved, played.asked, played.rate, played.band or (0.5, 20.0), frozenset({axis})
-    )
-    value = figures[axis]["best_lag_nrmse"]
-    assert value is not None
-    return float(value)
 
 
 @pytest.mark.parametrize("axis", ["surge", "heave", "roll"])
