@@ -15,6 +15,7 @@ from hil_sim.plant.block import (
     CALIBRATION,
     COUNTER,
     DRIVE,
+    GUIDE,
     HISTORY_ROWS,
     NOMINAL,
     SENSOR,
@@ -28,11 +29,17 @@ from hil_sim.plant.block import (
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
+from mastd.kinematics.geometry import CARRYING
+from mastd.settings.table.guides import ALL_FREEDOMS
 from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
 
 MAX_STEP = 125.0e-6
 """Longest inner step (s)."""
+GUIDE_FREQUENCY = 150.0
+"""Natural frequency of the bare table on bearings of no stated stiffness (Hz)."""
+GUIDE_DAMPING = 0.05
+"""Damping ratio of the bare table on its bearings."""
 MIN_SUPPLY_RATIO = 0.9
 """The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
@@ -234,6 +241,7 @@ def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> N
             parameters[BODY.sprung_stiffness] = sprung * omega * omega
             parameters[BODY.sprung_damping] = 2.0 * payload.sprung.damping_ratio * sprung * omega
             block.body_state[BODY_STATE.sprung + 2] = -table.gravity / (omega * omega)
+    _fill_guides(block, table)
     parameters[BODY.gravity] = table.gravity
     parameters[BODY.mass] = mass
     parameters[BODY.first_moment : BODY.first_moment + 3] = moment
@@ -249,6 +257,23 @@ def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> N
         row[SUPPORT.force], row[SUPPORT.stiffness] = support.force, support.stiffness
         row[SUPPORT.damping] = support.damping
         row[SUPPORT.neutral_height] = table.neutral_position[2] + support.position[2]
+
+
+def _fill_guides(block: PlantArrays, table: TableSettings) -> None:
+    """The rotations that are held have the natural frequency of the translations."""
+    mass = table.body.mass
+    inertia = np.diag(_about_c(mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia)))
+    stiffness = table.guides.stiffness
+    omega = 2.0 * math.pi * GUIDE_FREQUENCY if stiffness is None else math.sqrt(stiffness / mass)
+    block.body[BODY.guided] = float(len(table.freedoms) < len(ALL_FREEDOMS))
+    block.body[BODY.neutral : BODY.neutral + 3] = table.neutral_position
+    block.body[BODY.guide_friction] = table.guides.friction
+    for row, axis, size in zip(block.guides, ALL_FREEDOMS, [mass] * 3 + list(inertia), strict=True):
+        if axis in table.freedoms:
+            row[GUIDE.free] = 1.0
+        else:
+            row[GUIDE.stiffness] = size * omega * omega
+            row[GUIDE.damping] = 2.0 * GUIDE_DAMPING * size * omega
 
 
 def _about_c(mass: float, centre: FloatArray, inertia: FloatArray) -> FloatArray:
@@ -330,7 +355,8 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
         row[NOMINAL.leak_speed] = cylinder.leakage / (0.5 * (area_1 + area_2)) ** 2
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
         ratio = height / actuator.neutral_length
-        row[NOMINAL.descent] = ratio if ratio > 0.1 else 0.0
+        carries = ratio > CARRYING and "heave" in table.freedoms
+        row[NOMINAL.descent] = ratio if carries else 0.0
 
 
 def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, tick: float) -> None:

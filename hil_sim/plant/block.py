@@ -63,10 +63,43 @@ class ActuatorStateColumns(NamedTuple):
     friction: Annotated[int, Entry("N", "")]
 
 
+Wrench = tuple[float, float, float, float, float, float]
+"""Force and moment about C, in P (N, N m)."""
+
+
+class MidStep(NamedTuple):
+    """The table in the middle of a step: R (P to B), position of C in B, twist and gravity in P."""
+
+    r11: float
+    r12: float
+    r13: float
+    r21: float
+    r22: float
+    r23: float
+    r31: float
+    r32: float
+    r33: float
+    px: float
+    py: float
+    pz: float
+    vx: float
+    vy: float
+    vz: float
+    wx: float
+    wy: float
+    wz: float
+    gx: float
+    gy: float
+    gz: float
+
+
 class BodyIndex(NamedTuple):
     """Parameters of the table's body with its payload."""
 
     gravity: Annotated[int, Entry("m/s^2", "")]
+    guided: Annotated[int, Entry("1", "1 where guides hold an axis")]
+    neutral: Annotated[int, Entry("m", "C in B at neutral", 3)]
+    guide_friction: Annotated[int, Entry("N", "Coulomb friction along the free translations")]
     mass: Annotated[int, Entry("kg", "")]
     first_moment: Annotated[int, Entry("kg m", "mass times centre of mass, in P", 3)]
     inertia: Annotated[int, Entry("kg m^2", "about C in P", 9)]
@@ -87,6 +120,14 @@ class BodyStateIndex(NamedTuple):
     sprung: Annotated[int, Entry("m", "displacement of the sprung mass in P", 3)]
     sprung_rate: Annotated[int, Entry("m/s", "", 3)]
     payload_wrench: Annotated[int, Entry("N, N m", "external payload, at C in P", 6)]
+
+
+class GuideColumns(NamedTuple):
+    """The guides' hold on a coordinate of the pose, N and N m per m, rad and s."""
+
+    stiffness: int
+    damping: int
+    free: Annotated[int, Entry("1", "1 for an axis in which the table moves")]
 
 
 class SupportColumns(NamedTuple):
@@ -274,6 +315,7 @@ ACTUATOR = index_table(ActuatorColumns)
 ACTUATOR_STATE = index_table(ActuatorStateColumns)
 BODY = index_table(BodyIndex)
 BODY_STATE = index_table(BodyStateIndex)
+GUIDE = index_table(GuideColumns)
 SUPPORT = index_table(SupportColumns)
 SUPPLY = index_table(SupplyIndex)
 SUPPLY_STATE = index_table(SupplyStateIndex)
@@ -303,6 +345,8 @@ class PlantArrays(NamedTuple):
     """(n, ACTUATOR_STATE)."""
     body: FloatArray
     body_state: FloatArray
+    guides: FloatArray
+    """(6, GUIDE)."""
     supports: FloatArray
     """(supports, SUPPORT)."""
     supply: FloatArray
@@ -345,6 +389,7 @@ def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArr
         actuator_states=np.zeros((actuators, size_of(ACTUATOR_STATE))),
         body=np.zeros(size_of(BODY)),
         body_state=np.zeros(size_of(BODY_STATE)),
+        guides=np.zeros((6, size_of(GUIDE))),
         supports=np.zeros((supports, size_of(SUPPORT))),
         supply=np.zeros(size_of(SUPPLY)),
         supply_state=np.zeros(size_of(SUPPLY_STATE)),

@@ -8,41 +8,22 @@ neither gain nor lose energy by the integration.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, BODY, BODY_STATE, SUPPLY_STATE, SUPPORT, PlantArrays
+from hil_sim.plant.block import (
+    ACTUATOR,
+    ACTUATOR_STATE,
+    BODY,
+    BODY_STATE,
+    SUPPLY_STATE,
+    SUPPORT,
+    MidStep,
+    PlantArrays,
+    Wrench,
+)
+from hil_sim.plant.guides import add_guides
 from hil_sim.plant.hydraulics import move_oil, move_spool
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-
-Wrench = tuple[float, float, float, float, float, float]
-"""Force and moment about C, in P (N, N m)."""
-
-
-class MidStep(NamedTuple):
-    """The table in the middle of a step: R (P to B), position of C in B, twist and gravity in P."""
-
-    r11: float
-    r12: float
-    r13: float
-    r21: float
-    r22: float
-    r23: float
-    r31: float
-    r32: float
-    r33: float
-    px: float
-    py: float
-    pz: float
-    vx: float
-    vy: float
-    vz: float
-    wx: float
-    wy: float
-    wz: float
-    gx: float
-    gy: float
-    gz: float
 
 
 @fused_kernel
@@ -306,7 +287,8 @@ def step_plant(plant: PlantArrays, step: float) -> None:
     half = 0.5 * step
     body = plant.body_state
     m = mid_step(plant, half)
-    wrench = add_sprung(plant, half, add_supports(plant, m, weight_and_payload(plant, m)))
+    carried = add_supports(plant, m, add_guides(plant, m, weight_and_payload(plant, m)))
+    wrench = add_sprung(plant, half, carried)
     accelerate(plant, m, add_actuators(plant, m, wrench, step), step)
     if plant.body[BODY.sprung_mass] > 0.0:
         _move_sprung(plant, m, step)

@@ -101,17 +101,20 @@ def oil_springs(table: TableSettings) -> FloatArray:
 def oil_column_modes(
     table: TableSettings, geometry: Geometry, model: TableModel
 ) -> tuple[FloatArray, FloatArray]:
-    """Return natural frequencies (6,) in Hz of the table on its locked oil at neutral, ascending, and shapes.
+    """Return natural frequencies (m,) in Hz of the table on its locked oil at neutral, ascending, and shapes.
 
-    The shapes are the rows of the second array (6, 6), m and rad.
+    One for each of m free axes; the shapes are the rows of the second array (m, 6), m and rad.
     """
-    jacobian = neutral_jacobian(geometry)
+    free = geometry.free_axes
+    jacobian = neutral_jacobian(geometry)[:, free]
     stiffness = jacobian.T @ (oil_springs(table)[:, None] * jacobian)
-    squares, shapes = np.linalg.eig(np.linalg.solve(model.mass_matrix, stiffness))
+    squares, shapes = np.linalg.eig(np.linalg.solve(model.mass_matrix[np.ix_(free, free)], stiffness))
     order = np.argsort(np.real(squares))
-    return np.sqrt(np.real(squares))[order] / (2.0 * np.pi), np.real(shapes).T[order]
+    placed = np.zeros((len(free), 6))
+    placed[:, free] = np.real(shapes).T[order]
+    return np.sqrt(np.real(squares))[order] / (2.0 * np.pi), placed
 
 
 def oil_column_frequencies(table: TableSettings, geometry: Geometry, model: TableModel) -> FloatArray:
-    """Return the six natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
+    """Return the natural frequencies in Hz of the table on its locked oil at neutral, ascending."""
     return oil_column_modes(table, geometry, model)[0]

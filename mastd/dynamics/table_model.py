@@ -20,7 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
-from mastd.kinematics.geometry import Legs
+from mastd.kinematics.geometry import Geometry, Legs
 from mastd.kinematics.jacobian import geometric_jacobian
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.table.payload import NoPayload, RigidPayload
@@ -83,6 +83,14 @@ class TableModel:
         return np.block([[mass * np.eye(3), coupling], [coupling.T, inertia]])
 
 
+def mobility(mass_matrix: FloatArray, geometry: Geometry) -> FloatArray:
+    """Return the acceleration per wrench (6, 6) of a body; 0 for the axes that guides hold."""
+    free = np.ix_(geometry.free_axes, geometry.free_axes)
+    inverse = np.zeros((6, 6))
+    inverse[free] = np.linalg.inv(mass_matrix[free])
+    return inverse
+
+
 def parallel(mass: float, position: FloatArray) -> FloatArray:
     """Return the inertia matrix (3, 3) about the origin of a point mass at ``position`` (3,)."""
     return np.asarray(mass * (position @ position * np.eye(3) - np.outer(position, position)))
@@ -142,7 +150,8 @@ def wrench(
 def actuator_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, forces: FloatArray) -> None:
     """Write the forces (n,) of least norm with Jᵀ F = ``wanted`` (6,), by Cholesky's factors of JᵀJ.
 
-    ``jacobian`` (n, 6); ``work`` (7, 6) is scratch. At a singular pose the forces are not finite.
+    ``jacobian`` (n, 6), columns of 0 for axes that guides hold: what is wanted there they make, not the
+    actuators. ``work`` (7, 6) is scratch. At a singular pose the forces are not finite.
     """
     actuators = jacobian.shape[0]
     for i in range(6):
@@ -150,6 +159,9 @@ def actuator_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, 
             total = 0.0
             for k in range(actuators):
                 total += jacobian[k, i] * jacobian[k, j]
+            if i == j and total == 0.0:
+                work[i, i] = 1.0
+                continue
             for k in range(j):
                 total -= work[i, k] * work[j, k]
             if i == j:

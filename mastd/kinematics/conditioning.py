@@ -1,8 +1,9 @@
 """Condition number of the Jacobian: how well the actuators hold the table at a pose.
 
-By Frobenius norms, ‖J‖ ‖J⁺‖ / 6 with arms in m: 1 for a table that is equally stiff in all six directions,
-infinite where the actuators lose hold of one. It bounds the condition number of the 2-norm from both sides
-within a factor of 6 and needs no eigenvalues: JᵀJ = L Lᵀ by Cholesky, ‖J⁺‖² is the sum of squares of L⁻¹.
+By Frobenius norms, ‖J‖ ‖J⁺‖ / m with arms in m, over the m axes that no guides hold: 1 for a table that is
+equally stiff in all its directions, infinite where the actuators lose hold of one. It bounds the condition
+number of the 2-norm from both sides within a factor of m and needs no eigenvalues: JᵀJ = L Lᵀ by Cholesky,
+‖J⁺‖² is the sum of squares of L⁻¹.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from mastd.kernel import fused_kernel
 def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
     """Return the condition number of ``jacobian`` (n, 6), infinite if it is singular or not finite.
 
-    ``work`` (6, 6) is scratch: L below the diagonal, its inverse transposed above, the diagonal inverted.
+    Columns of 0 are axes that guides hold, and do not count. ``work`` (6, 6) is scratch: L below the
+    diagonal, its inverse transposed above, the diagonal inverted.
     """
     total = 0.0
+    freedoms = 6
     for row in range(6):
         for column in range(row + 1):
             product = 0.0
@@ -27,6 +30,10 @@ def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
                 product += jacobian[i, row] * jacobian[i, column]
             if row == column:
                 total += product
+                if product == 0.0:
+                    freedoms -= 1
+                    work[row, row] = 0.0
+                    continue
             for k in range(column):
                 product -= work[row, k] * work[column, k]
             if row == column:
@@ -44,4 +51,4 @@ def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
                 product -= work[row, k] * work[column, k]
             work[column, row] = product * work[row, row]
             inverse += work[column, row] * work[column, row]
-    return math.sqrt(total * inverse) / 6.0
+    return math.sqrt(total * inverse) / freedoms

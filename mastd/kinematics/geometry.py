@@ -6,7 +6,7 @@ neutral pose the axes of both agree and C is at ``neutral_position``. Everything
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from mastd.errors import KinematicsError
 from mastd.settings.table.table import TableSettings
 
 DEGREES_OF_FREEDOM = 6
+CARRYING = 0.1
+"""Vertical part of an actuator's direction from which it carries the table."""
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
@@ -23,23 +25,26 @@ class Legs(NamedTuple):
     """Joints of the actuators as kernels take them; see ``Geometry``.
 
     ``table_joints`` (n, 3) in P, ``base_joints`` (n, 3) in B, ``neutral_position`` (3,) of C in B; m.
+    ``freedoms`` (6,): 1 for an axis of the pose that is free, 0 for one that guides hold.
     """
 
     table_joints: FloatArray
     base_joints: FloatArray
     neutral_position: FloatArray
+    freedoms: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Joints and strokes of a table on n ≥ 6 actuators.
+    """Joints and strokes of a table with m of the six freedoms on n ≥ m actuators.
 
     ``table_joints`` (n, 3) in P, ``base_joints`` (n, 3) in B, ``neutral_position`` (3,) of C in B,
     ``neutral_lengths`` (n,) from which the strokes count, ``strokes`` (n,) to either side,
-    ``control_point`` (3,) T in P. The arrays are read-only copies.
+    ``control_point`` (3,) T in P, ``freedoms`` (6,) 1 for an axis that is free, 0 for one that guides hold at
+    its neutral value. The arrays are read-only copies.
 
-    Raises KinematicsError for wrong shapes, numbers that are not finite, fewer than six actuators, one of
-    no length, or strokes that are not positive.
+    Raises KinematicsError for wrong shapes, numbers that are not finite, fewer actuators than freedoms, no
+    freedom at all, an actuator of no length, or strokes that are not positive.
     """
 
     table_joints: FloatArray
@@ -48,6 +53,7 @@ class Geometry:
     neutral_lengths: FloatArray
     strokes: FloatArray
     control_point: FloatArray
+    freedoms: FloatArray = field(default_factory=lambda: np.ones(DEGREES_OF_FREEDOM))
 
     def __post_init__(self) -> None:
         actuators = np.asarray(self.table_joints).shape[0] if np.ndim(self.table_joints) else 0
@@ -58,6 +64,7 @@ class Geometry:
             "neutral_lengths": (actuators,),
             "strokes": (actuators,),
             "control_point": (3,),
+            "freedoms": (DEGREES_OF_FREEDOM,),
         }
         for name, shape in shapes.items():
             array = np.array(getattr(self, name), dtype=np.float64, order="C")
@@ -67,9 +74,13 @@ class Geometry:
                 raise KinematicsError(f"geometry: {name} holds a number that is not finite")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        if actuators < DEGREES_OF_FREEDOM:
+        free = self.free_axes
+        if not free or not np.all((self.freedoms == 0.0) | (self.freedoms == 1.0)):
+            raise KinematicsError(f"geometry: freedoms are {self.freedoms}, should be 0 or 1, at least one 1")
+        if actuators < len(free):
             raise KinematicsError(
-                f"geometry: {actuators} actuators cannot hold a table with six degrees of freedom, minimum 6"
+                f"geometry: {actuators} actuators cannot hold a table with {len(free)} degrees of freedom, "
+                f"minimum {len(free)}"
             )
         if not np.all(self.strokes > 0.0):
             raise KinematicsError("geometry: every stroke must be greater than 0 m")
@@ -86,6 +97,7 @@ class Geometry:
             neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
             strokes=np.array([actuator.stroke for actuator in table.links]),
             control_point=np.array(table.control_point),
+            freedoms=np.array([float(axis in table.freedoms) for axis in AXES]),
         )
 
     @property
@@ -96,7 +108,24 @@ class Geometry:
     @property
     def legs(self) -> Legs:
         """Joints and neutral position as kernels take them."""
-        return Legs(self.table_joints, self.base_joints, self.neutral_position)
+        return Legs(self.table_joints, self.base_joints, self.neutral_position, self.freedoms)
+
+    @property
+    def free_axes(self) -> tuple[int, ...]:
+        """Numbers of the m axes of the pose that are free, ascending."""
+        return tuple(map(int, np.flatnonzero(self.freedoms)))
+
+    @property
+    def lowest_heave(self) -> float:
+        """Heave in m at which the first actuator that carries the table from below meets its inner stop.
+
+        0 where guides hold heave, or where no actuator is steeper than ``CARRYING``.
+        """
+        steepness = self.neutral_vectors[:, 2] / np.linalg.norm(self.neutral_vectors, axis=1)
+        carrying = steepness > CARRYING
+        if not (self.freedoms[2] and carrying.any()):
+            return 0.0
+        return -float(np.min(self.strokes[carrying] / steepness[carrying]))
 
     @property
     def neutral_vectors(self) -> FloatArray:

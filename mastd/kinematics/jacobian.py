@@ -1,9 +1,9 @@
 """Jacobians of the actuator lengths: rows [e, a × e] of Jin 2012, eq. (9b), in two sets of rates.
 
 e is the unit vector of an actuator from base to table joint, a the vector from C to its table joint, both in
-B. The geometric Jacobian maps [velocity of C, angular velocity in B axes] to length rates; the Euler-rate
-Jacobian maps the time derivative of the pose, and is the exact derivative of the lengths by the pose.
-Both are written as (n, 6): the paper's Jᵀ.
+B. Columns of axes that guides hold are 0. The geometric Jacobian maps [velocity of C, angular velocity in B
+axes] to length rates; the Euler-rate Jacobian maps the time derivative of the pose, and is the exact
+derivative of the lengths by the pose. Both are written as (n, 6): the paper's Jᵀ.
 """
 
 from __future__ import annotations
@@ -23,7 +23,26 @@ def geometric_jacobian(
     pose: FloatArray,
     jacobian: FloatArray,
 ) -> None:
-    """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad."""
+    """Write the geometric Jacobian at ``pose`` (6,) into ``jacobian`` (n, 6): m/m and m/rad.
+
+    The axes that guides hold are taken as fixed in B: exact unless two of the three rotations are free, then
+    in first order of their angles.
+    """
+    _rows(legs, pose, jacobian)
+    _hold(legs.freedoms, jacobian)
+
+
+@fused_kernel
+def _hold(freedoms: FloatArray, jacobian: FloatArray) -> None:
+    """Write 0 into the columns that guides hold."""
+    for i in range(jacobian.shape[0]):
+        for axis in range(6):
+            jacobian[i, axis] *= freedoms[axis]
+
+
+@fused_kernel
+def _rows(legs: Legs, pose: FloatArray, jacobian: FloatArray) -> None:
+    """Write the rows [e, a × e]."""
     r = rotation(pose[3], pose[4], pose[5])
     cx = legs.neutral_position[0] + pose[0]
     cy = legs.neutral_position[1] + pose[1]
@@ -55,13 +74,14 @@ def euler_jacobian(
 
     Its last three columns are the geometric ones times the axes of roll, pitch and yaw in B.
     """
-    geometric_jacobian(legs, pose, jacobian)
+    _rows(legs, pose, jacobian)
     _, _, sp, cp, sy, cy = sines_cosines(pose[3], pose[4], pose[5])
     for i in range(legs.table_joints.shape[0]):
         x = jacobian[i, 3]
         y = jacobian[i, 4]
         jacobian[i, 3] = (cy * x + sy * y) * cp - sp * jacobian[i, 5]
         jacobian[i, 4] = cy * y - sy * x
+    _hold(legs.freedoms, jacobian)
 
 
 @fused_kernel

@@ -21,7 +21,7 @@ _EXACT = SolveLimits(tolerance=0.0, update_tolerance=1e-14, maximum_updates=100)
 # Poses that ``axis_ends`` looks at on each side of an axis.
 _RAY = 65
 
-# Combinations of six end-stopped actuators that ``stroke_poses`` looks at; for ten it is all of them.
+# Combinations of end-stopped actuators that ``stroke_poses`` looks at; for six of ten it is all of them.
 _MAX_COMBINATIONS = 210
 
 
@@ -52,10 +52,11 @@ def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
 def axis_ends(geometry: Geometry, reach: FloatArray) -> FloatArray:
     """Return how far each axis goes by itself from neutral, to both sides (6, 2), m and rad.
 
-    ``reach`` (6, 2): where it ends anyway, below and above 0; the strokes may end it before.
+    ``reach`` (6, 2): where it ends anyway, below and above 0; the strokes may end it before. Axes that guides
+    hold go nowhere.
     """
     ends = np.zeros((6, 2))
-    for axis in range(6):
+    for axis in geometry.free_axes:
         for side in range(2):
             ray = np.zeros((_RAY, 6))
             ray[:, axis] = np.linspace(0.0, reach[axis, side], _RAY)
@@ -66,15 +67,16 @@ def axis_ends(geometry: Geometry, reach: FloatArray) -> FloatArray:
 
 
 def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
-    """Return poses (m, 6) at the corners of the workspace: six actuators at an end stop, the rest within.
+    """Return poses (m, 6) at the corners of the workspace: as many actuators as freedoms at an end stop.
 
     Corners of the linearised workspace |J₀ᵀ x| ≤ stroke, each scaled along its ray from neutral until the
     exact length of the first actuator meets its stop.
     """
-    jacobian = jacobians_at(geometry, np.zeros((1, 6)))[0]
-    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=6)))
-    corners = [np.zeros((1, 6))]
-    combinations = list(itertools.combinations(range(geometry.actuators), 6))
+    free = geometry.free_axes
+    jacobian = jacobians_at(geometry, np.zeros((1, 6)))[0][:, free]
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(free))))
+    corners = [np.zeros((1, len(free)))]
+    combinations = list(itertools.combinations(range(geometry.actuators), len(free)))
     stride = -(-len(combinations) // _MAX_COMBINATIONS)
     for chosen in combinations[::stride]:
         rows = jacobian[list(chosen)]
@@ -83,7 +85,9 @@ def stroke_poses(geometry: Geometry, gain: FloatArray) -> FloatArray:
         poses = np.linalg.solve(rows, (signs * geometry.strokes[list(chosen)]).T).T
         reach = np.max(np.abs(poses @ jacobian.T) / geometry.strokes, axis=1)
         corners.append(poses[reach <= 1.0 + 1e-9])
-    poses = np.unique(np.round(np.vstack(corners), 12), axis=0)
+    held = np.unique(np.round(np.vstack(corners), 12), axis=0)
+    poses = np.zeros((len(held), DEGREES_OF_FREEDOM))
+    poses[:, free] = held
     low, high = np.zeros(len(poses)), np.ones(len(poses)) * 1.5
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -98,7 +102,8 @@ def contraction(geometry: Geometry, gain: FloatArray, poses: FloatArray) -> Floa
     With the Euler-rate Jacobian, the derivative of the iteration; below 1 the observer converges there.
     """
     jacobians = jacobians_at(geometry, poses, euler_rates=True)
-    errors = np.eye(DEGREES_OF_FREEDOM) - np.einsum("kn,mnj->mkj", gain, jacobians)
+    # What guides hold has no error: its rows and columns of K Jᵀ are 0.
+    errors = np.diag(geometry.freedoms) - np.einsum("kn,mnj->mkj", gain, jacobians)
     return np.asarray(np.max(np.abs(np.linalg.eigvals(errors)), axis=1))
 
 

@@ -11,6 +11,9 @@ P is far above σ² (``EXPECTED_ERROR``), so K is the pseudo-inverse of H in all
 observe better than P, whatever their number and positions, and N projects on the others. One such **set** is
 made for all sensors, for each one left out, for each two left out, and for none (K = 0, N = I).
 
+Axes that guides hold have no acceleration: their columns of H are 0, and rates and accelerations of 0 come
+from the lengths.
+
 **Parity.** Π, the projector on the left null space of H, is what a set's sensors contradict each other by.
 
 **Gains.** Rate and position of each coordinate: steady-state Kalman filter with the acceleration as its
@@ -30,7 +33,7 @@ import scipy
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.daemon.estimator import EstimatorSettings
-from mastd.settings.table.table import SensorSettings
+from mastd.settings.table.sensors import SensorSettings
 
 EXPECTED_ERROR = 1.0
 """Error of an acceleration from lengths alone in motion, m/s² and rad/s²: the lag times a usual jerk."""
@@ -168,6 +171,8 @@ def design_motion(
 ) -> MotionDesign:
     """Return the constants for a table; ``observer_gain`` (6, n) carries the noise of lengths into the pose.
 
+    Its rows of axes that guides hold are 0.
+
     Raises SettingsError for more than ``MAX_ACCELEROMETERS`` accelerometers.
     """
     count = len(sensors.accelerometers)
@@ -175,13 +180,14 @@ def design_motion(
         raise SettingsError([f"sensors.accelerometers: {count} accelerometers, maximum {MAX_ACCELEROMETERS}"])
     length_noise = _rms(sensors.length.noise, sensors.length.resolution, 1e-7)
     sensor_noise = _rms(sensors.acceleration.noise, sensors.acceleration.resolution, 1e-4)
-    position_noise = length_noise * np.linalg.norm(observer_gain, axis=1)
+    free = np.any(observer_gain, axis=1)
+    position_noise = length_noise * np.where(free, np.linalg.norm(observer_gain, axis=1), 1.0)
     tracking = tracking_gains(settings.length_bandwidth, period)
     rate, acceleration, smoothed, own = tracking_noise(tracking, period)
     h = sensitivity(
         np.array([sensor.position for sensor in sensors.accelerometers]).reshape(-1, 3),
         np.array([sensor.direction for sensor in sensors.accelerometers]).reshape(-1, 3),
-    )
+    ) * np.where(free, 1.0, 0.0)
     noise = np.sqrt(
         np.square(smoothed * length_noise * np.linalg.norm(h @ observer_gain, axis=1))
         + (own * sensor_noise) ** 2

@@ -66,7 +66,7 @@ from mastd.index_table import size_of
 from mastd.kernel import kernel
 from mastd.kinematics.rotation import Nine, Three, angular_motion, rotation_of, sines_cosines
 from mastd.settings.daemon.estimator import EstimatorSettings
-from mastd.settings.table.table import SensorSettings
+from mastd.settings.table.sensors import SensorSettings
 
 Six = tuple[float, float, float, float, float, float]
 

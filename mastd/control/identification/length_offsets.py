@@ -1,6 +1,6 @@
 """Identify the offsets of the length transducers that cause internal (force-fight) force, from a slow motion.
 
-n actuators hold six degrees of freedom, so n − 6 patterns of offsets no movement of the table explains: the
+n actuators hold m degrees of freedom, so n − m patterns of offsets no movement of the table explains: the
 null vectors N of the transposed Jacobian at the present pose (rows of J as in eq. (9b) of Jin 2012). Only
 these bind, and only these can be identified; all others move the table, and show on a gauge only. With
 offsets δ they show twice: the calibrated lengths l contradict each other by N (l − l̂), l̂ those of the pose,
@@ -18,7 +18,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows
 from mastd.kinematics.design import null_vectors
-from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.table.table import TableSettings
 
@@ -86,8 +86,8 @@ def require_patterns(geometry: Geometry) -> FloatArray:
     patterns = null_vectors(geometry)
     if not len(patterns):
         raise ValueError(
-            f"offsets cannot be identified: {geometry.actuators} actuators hold {DEGREES_OF_FREEDOM} degrees "
-            "of freedom without internal force"
+            f"offsets cannot be identified: {geometry.actuators} actuators hold {len(geometry.free_axes)} "
+            "degrees of freedom without internal force"
         )
     return patterns
 
@@ -98,8 +98,8 @@ def find_offsets(
     """Return the offsets that show in a slow motion to and fro.
 
     ``stiffness`` (m,): internal force per length in N/m once it has settled (``settled_stiffness``);
-    ``limit``: of the balance, m. Raises ValueError for a table on six actuators, which cannot fight, and for
-    fewer than ``PARTS`` samples.
+    ``limit``: of the balance, m. Raises ValueError for as many actuators as freedoms, which cannot fight,
+    and for fewer than ``PARTS`` samples.
     """
     neutral = require_patterns(geometry)
     if len(motion.poses) < PARTS:
@@ -148,7 +148,8 @@ def settled_stiffness(table: TableSettings, geometry: Geometry) -> FloatArray:
 
 def _null_vectors_at(geometry: Geometry, poses: FloatArray, neutral: FloatArray) -> FloatArray:
     """Return null vectors (k, m, n) at ``poses`` (k, 6), turned within their space towards ``neutral``."""
-    left = np.linalg.svd(jacobians_at(geometry, poses), full_matrices=True)[0][:, :, DEGREES_OF_FREEDOM:]
+    left = np.linalg.svd(jacobians_at(geometry, poses), full_matrices=True)[0]
+    left = left[:, :, len(geometry.free_axes) :]
     first, _, second = np.linalg.svd(neutral @ left)
     return np.asarray(first @ second @ left.transpose(0, 2, 1))
 

@@ -9,7 +9,7 @@ from scipy import signal
 from scipy.interpolate import CubicSpline
 
 from mastd.arrays import FloatArray
-from mastd.settings.table.table import SensorSettings
+from mastd.settings.table.sensors import SensorSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,15 +87,17 @@ def weigh(
     ``jacobian`` (n, 6) of ``mastd.kinematics.jacobian.geometric_jacobian``; ``forces`` (n,) on the table in N
     with standard deviations ``doubts`` (n,) above 0; ``other`` (6,) is what else acts on the table, at C in B
     axes; ``gravity`` in m/s², with the mean upward acceleration added to it. Weighted least squares of
-    Jᵀ F + other = [0, 0, w, w y, −w x, 0] for w, w x, w y.
+    Jᵀ F + other = [0, 0, w, w y, −w x, 0] for w, w x, w y, over the axes that no guides hold.
     """
+    free = np.any(jacobian, axis=0)
     selection = np.zeros((6, 3))
     selection[2, 0] = selection[3, 2] = 1.0
     selection[4, 1] = -1.0
-    covariance = jacobian.T @ (doubts[:, None] ** 2 * jacobian)
+    selection, rows = selection[free], jacobian[:, free]
+    covariance = rows.T @ (doubts[:, None] ** 2 * rows)
     weights = np.linalg.solve(covariance, selection)
     spread = np.linalg.inv(selection.T @ weights)
-    weight, *moments = map(float, spread @ weights.T @ (jacobian.T @ forces + other))
+    weight, *moments = map(float, spread @ weights.T @ (rows.T @ forces + other[free]))
     x, y = (moment / weight for moment in moments)
     # First order: a moment's doubt, and the arm times that of the weight.
     doubts_of_arms = [

@@ -17,7 +17,8 @@ from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.kinematics.control_point import motion_at_point
 from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import AccelerometerSettings, TableSettings
+from mastd.settings.table.sensors import AccelerometerSettings
+from mastd.settings.table.table import TableSettings
 
 Columns = Mapping[str, FloatArray]
 """Channel of a record → its values (k,)."""

@@ -98,8 +98,7 @@ class PathLimits:
         """Take the limits out of the table's settings."""
         limits = table.limits
         reach = geometry.strokes - limits.stroke_margin
-        pose = np.array([getattr(limits.pose, axis) for axis in AXES])
-        return cls(geometry, limits.velocity, limits.acceleration, reach, pose)
+        return cls(geometry, limits.velocity, limits.acceleration, reach, np.array(table.pose_limits))
 
     def contain(self, pose: FloatArray) -> bool:
         """Tell whether lengths and coordinates of ``pose`` (6,) keep the limits."""
@@ -124,7 +123,7 @@ def preview_arrays(limits: PathLimits | None, horizon: float) -> Preview:
     state[PREVIEW.limit], state[PREVIEW.wall] = 1.0, -1.0
     if limits is None:
         nothing = np.zeros((0, 3))
-        legs = Legs(nothing, nothing, np.zeros(3))
+        legs = Legs(nothing, nothing, np.zeros(3), np.ones(6))
         return Preview(state, np.zeros(6), legs, np.zeros(0), np.zeros(0), np.zeros((3, 0)), np.zeros(0))
     geometry = limits.geometry
     state[PREVIEW.last] = -1.0

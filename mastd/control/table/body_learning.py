@@ -122,11 +122,12 @@ def learn_body(
     state: ControlState,
     period: float,
     whole: bool,
+    freedoms: FloatArray,
 ) -> None:
     """Take one sample; let ``learned.body``, which the control uses, follow.
 
     ``model`` (MODEL_SIZE,) is the nominal one; the scratch has the Jacobian of the measured pose. ``whole``:
-    this sample follows on the last one.
+    this sample follows on the last one. ``freedoms`` (6,) as in ``Legs``: what guides hold, they carry.
     """
     memory, believed, rows = learned.body_memory, learned.body, learned.directions
     ratio = min(1.0, period / FOLLOW_TIME)
@@ -141,13 +142,15 @@ def learn_body(
         for k in range(_ROWS * (1 + UNKNOWNS)):
             memory[M.total + k] = 0.0
         return
-    _add_sample(model, learned, measured, state)
+    _add_sample(model, learned, measured, state, freedoms)
     if memory[M.samples] >= WINDOW_TIME / period - 0.5:
         _take_window(memory, period * memory[M.samples])
 
 
 @fused_kernel
-def _add_sample(model: FloatArray, learned: Learned, measured: Measured, state: ControlState) -> None:
+def _add_sample(
+    model: FloatArray, learned: Learned, measured: Measured, state: ControlState, freedoms: FloatArray
+) -> None:
     """Add what this sample misses of the wrench, and what each of the seven makes of it."""
     memory, rows, motion, load = learned.body_memory, learned.directions, measured.motion, measured.load
     expected, changed, jacobian = state.scratch.wrench, state.scratch.other, state.scratch.jacobian
@@ -157,11 +160,11 @@ def _add_sample(model: FloatArray, learned: Learned, measured: Measured, state: 
         total = 0.0
         for i in range(jacobian.shape[0]):
             total += jacobian[i, axis] * (measured.forces[i] - state.last_seals[i])
-        memory[M.total + axis] += total - expected[axis]
+        memory[M.total + axis] += freedoms[axis] * (total - expected[axis])
     for j in range(UNKNOWNS):
         wrench(rows[j], motion[0], motion[1], motion[2], changed)
         for axis in range(_ROWS):
-            memory[M.total + _ROWS * (1 + j) + axis] += changed[axis]
+            memory[M.total + _ROWS * (1 + j) + axis] += freedoms[axis] * changed[axis]
     memory[M.samples] += 1.0
 
 

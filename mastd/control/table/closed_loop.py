@@ -25,6 +25,7 @@ from mastd.arrays import FloatArray
 from mastd.control.table.data import STIFF_RATIO
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows, oil_spring, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
+from mastd.dynamics.table_model import mobility
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
 from mastd.settings.table.table import TableSettings
@@ -100,10 +101,12 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
     jacobian, rows = jacobians_at(geometry, pose[None])[0], actuator_rows(table)
     lengths = lengths_at(geometry, pose[None])[0]
     springs = np.array([oil_spring(row, length) for row, length in zip(rows, lengths, strict=True)])
-    share = jacobian @ np.linalg.inv(jacobian.T @ jacobian)
+    share = np.zeros_like(jacobian)
+    free = jacobian[:, geometry.free_axes]
+    share[:, geometry.free_axes] = free @ np.linalg.inv(free.T @ free)
     s = _States(geometry.actuators)
     fixed = np.zeros((s.size, s.size))
-    _add_body(fixed, s, jacobian, mass_matrix, rows[:, ACTUATOR.viscous])
+    _add_body(fixed, s, jacobian, mobility(mass_matrix, geometry), rows[:, ACTUATOR.viscous])
     _add_oil(fixed, s, jacobian, springs, springs * rows[:, ACTUATOR.leak_speed])
     internal = np.eye(geometry.actuators) - share @ jacobian.T
     fixed[s.balance, s.forces] = -plant.balance * internal / springs
@@ -124,10 +127,9 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
 
 
 def _add_body(
-    fixed: FloatArray, s: _States, jacobian: FloatArray, mass_matrix: FloatArray, friction: FloatArray
+    fixed: FloatArray, s: _States, jacobian: FloatArray, mobility: FloatArray, friction: FloatArray
 ) -> None:
     """Add the equations of motion."""
-    mobility = np.linalg.inv(mass_matrix)
     fixed[s.pose, s.rates] = np.eye(6)
     fixed[s.rates, s.forces] = mobility @ jacobian.T
     fixed[s.rates, s.rates] = -mobility @ jacobian.T @ (friction[:, None] * jacobian)

@@ -32,7 +32,7 @@ from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
 from mastd.kernel import entry
-from mastd.kinematics.design import neutral_jacobian
+from mastd.kinematics.design import neutral_jacobian, null_vectors
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
@@ -155,10 +155,10 @@ def _null_vector(geometry: Geometry) -> FloatArray:
 
     The first actuator pushes in it.
     """
-    if geometry.actuators < 7:
+    patterns = null_vectors(geometry)
+    if not len(patterns):
         return np.zeros(geometry.actuators)
-    vector = np.linalg.svd(neutral_jacobian(geometry))[0][:, 6]
-    return np.asarray(vector * np.copysign(1.0, vector[0]))
+    return np.asarray(patterns[0] * np.copysign(1.0, patterns[0, 0]))
 
 
 def _drives(table: TableSettings, period: float) -> FloatArray:

@@ -131,7 +131,8 @@ def delay_margin(
             delay = float(left / omega[line])
             if delay < best.delay:
                 shape = np.abs(vectors[line, :, index])
-                best = DelayMargin(delay, float(frequencies[line]), AXES[int(np.argmax(shape))])
+                axis = geometry.free_axes[int(np.argmax(shape))]
+                best = DelayMargin(delay, float(frequencies[line]), AXES[axis])
     return best
 
 
@@ -144,17 +145,22 @@ def _loop(
     period: float,
     frequencies: FloatArray,
 ) -> ComplexArray:
-    """Return the loop's gain (lines, 6, 6) from the acceleration that is fed back to that which follows."""
-    jacobian, rows = neutral_jacobian(geometry), actuator_rows(table)
+    """Return the loop's gain (lines, m, m) from the acceleration that is fed back to that which follows.
+
+    Over the m free axes.
+    """
+    axes = geometry.free_axes
+    free = np.ix_(axes, axes)
+    jacobian, rows = neutral_jacobian(geometry)[:, axes], actuator_rows(table)
     friction = jacobian.T @ (rows[:, ACTUATOR.viscous, None] * jacobian)
     s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
     force, oil = _actuators(table, rows, s)
     # The command of a period is held over it.
     delayed = np.exp(-s * (0.5 * period + table.sensors.acceleration.delay))
-    plant = s[:, None, None] ** 2 * loaded.mass_matrix + s[:, None, None] * friction
+    plant = s[:, None, None] ** 2 * loaded.mass_matrix[free] + s[:, None, None] * friction
     plant = plant + jacobian.T @ (oil[:, :, None] * jacobian)
-    passed = np.array(feedback.axis_gains) * _notches(feedback, period, s)
-    fed_back = s[:, None, None] ** 2 * bare.mass_matrix * passed[:, None, :]
+    passed = (np.array(feedback.axis_gains) * _notches(feedback, period, s))[:, axes]
+    fed_back = s[:, None, None] ** 2 * bare.mass_matrix[free] * passed[:, None, :]
     # The forces asked of the actuators are the smallest ones that make the wrench.
     made = jacobian.T @ (force[:, :, None] * np.linalg.pinv(jacobian).T)
     return np.asarray(delayed[:, None, None] * np.linalg.solve(plant, made @ fed_back))

@@ -47,14 +47,15 @@ class Mode:
 
 
 def end_poses(table: TableSettings, geometry: Geometry) -> dict[str, FloatArray]:
-    """Return neutral and both ends of each axis, as far as strokes and pose limits reach, by their words."""
-    limits = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+    """Return neutral and both ends of each free axis within strokes and pose limits, by their words."""
+    limits = np.array(table.pose_limits)
     # The table rests at the lower stops, whatever its limits are when it is raised.
     limits[AXES.index("heave")] = np.max(geometry.strokes)
     poses = {"neutral": np.zeros(6)}
-    for index, ends in enumerate(axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))):
+    ends = axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))
+    for index in geometry.free_axes:
         unit = "mm" if index < 3 else "mrad"
-        for end in ends:
+        for end in ends[index]:
             poses[f"{AXES[index]} {1e3 * end:+.0f} {unit}"] = end * np.eye(6)[index]
     return poses
 

@@ -47,7 +47,11 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
 
 
 def lowered_pose(geometry: Geometry, clearance: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the pose to which the table is lowered: ``clearance`` above the end of the shortest stroke."""
+    """Return the pose to which the table is lowered: ``clearance`` above its lower stops.
+
+    Neutral where nothing carries the table but its guides.
+    """
     pose = np.zeros(6)
-    pose[2] = -float(geometry.strokes.min()) + clearance
+    if geometry.lowest_heave < 0.0:
+        pose[2] = geometry.lowest_heave + clearance
     return pose

@@ -50,7 +50,9 @@ class PayloadCheck:
         self.weighed: StaticLoad | None = None
         self._settings = daemon.control.payload_check
         self._allowed = computed(self._settings.mass), computed(self._settings.centre)
-        self._enabled = self._settings.enabled and table.gravity > 0.0
+        # What guides carry, no actuator weighs.
+        weighs = table.gravity > 0.0 and {"heave", "roll", "pitch"} <= set(table.freedoms)
+        self._enabled = self._settings.enabled and weighs
         self._gravity = table.gravity
         self._geometry = Geometry.from_settings(table)
         self._clear = self._geometry.shortest_lengths + table.limits.stroke_margin

@@ -73,6 +73,8 @@ class Supervisor:
         self._sample = sample
         self._reference = reference
         self._lowered = lowered
+        self._carried = bool(lowered[2] < 0.0)
+        """The actuators carry the table; otherwise guides do, and it has no way down."""
         self._orders = orders
         self._neutral = np.zeros(6)
         self.reports: list[Report] = []
@@ -91,7 +93,9 @@ class Supervisor:
 
     @property
     def raised(self) -> bool:
-        """The table stands clearly above its lower stops."""
+        """The table stands clearly above its lower stops; where guides carry it: it is held by the drive."""
+        if not self._carried:
+            return self.enabled
         pose = self._sensing.pose
         return bool(self._sensing.pose_valid and pose[2] > self._lowered[2] + 2.0 * self._moves.clearance)
 
@@ -103,9 +107,10 @@ class Supervisor:
     def down(self, now_ns: int) -> bool:
         """Return whether the table lies on its stops, or the drive has nothing left to let down.
 
-        By the lengths; without valid ones by the drive's own bits, a second after the last change.
+        By the lengths; where they are not valid, or guides carry it, by the drive's own bits, a second after
+        the last change.
         """
-        if self._sensing.usable and self._sensing.pose_valid:
+        if self._carried and self._sensing.usable and self._sensing.pose_valid:
             return not self.raised
         waited = now_ns - self.since_ns
         return (self.drive_idle and waited > DRIVE_ANSWER_NS) or waited > self.lowering_timeout_ns

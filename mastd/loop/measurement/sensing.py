@@ -149,7 +149,8 @@ class Sensing:
         self._accepted: int | None = None
         """Step of the last sample that could be used; None if there is none to compare with."""
         self._risen = False
-        self._risen_height = table.limits.stroke_margin - min(actuator.stroke for actuator in table.links)
+        lowest = observer.geometry.lowest_heave
+        self._risen_height = lowest + table.limits.stroke_margin if lowest < 0.0 else -np.inf
         # A gap that is shorter than a following error may last cannot become one.
         self._unnoticed_steps = 1 + round(daemon.guard.following_delay / self._period)
         self._bridged_ns = -(1 << 62)

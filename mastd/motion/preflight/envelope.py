@@ -129,7 +129,7 @@ class Envelope:
         self._model = TableModel.from_settings(table, payload).values
         self._hydraulics = hydraulic_constants(table)
         self._bounds = actuator_bounds(table)
-        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+        self._pose_bounds = np.array(table.pose_limits)
         self._grid = self._probe()
 
     def limits(self, scale: float = 1.0) -> tuple[Limit, ...]:

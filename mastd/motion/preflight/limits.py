@@ -131,7 +131,7 @@ class Examiner:
             hydraulics=hydraulic_constants(table),
             bounds=self._bounds,
         )
-        self._pose_bounds = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+        self._pose_bounds = np.array(table.pose_limits)
 
     def walk(
         self, timeline: Timeline, windows: Windows, load: Load | None = None, load_ratio: float = 1.0

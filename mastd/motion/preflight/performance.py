@@ -70,19 +70,19 @@ def heaviest_ratio(table: TableSettings, geometry: Geometry) -> float:
 def performance(
     table: TableSettings, geometry: Geometry, mass_matrix: FloatArray, ratios: Sequence[float]
 ) -> tuple[AxisPerformance, ...]:
-    """Return what each axis can do with ``ratios`` of the table's own mass; ``mass_matrix`` (6, 6) bare."""
-    limits = np.array([getattr(table.limits.pose, axis) for axis in AXES])
+    """Return what each free axis can do with ``ratios`` of the bare table's ``mass_matrix`` (6, 6)."""
+    limits = np.array(table.pose_limits)
     travel = axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))
     jacobian = neutral_jacobian(geometry)
     found = []
-    for index, axis in enumerate(AXES):
+    for index in geometry.free_axes:
         velocity, flow = _velocity(table, jacobian[:, index])
         accelerations = tuple(
             _acceleration(table, jacobian, ratio * mass_matrix[:, index], ratio * table.body.mass)
             for ratio in ratios
         )
         low, high = travel[index]
-        found.append(AxisPerformance(axis, (float(low), float(high)), velocity, flow, accelerations))
+        found.append(AxisPerformance(AXES[index], (float(low), float(high)), velocity, flow, accelerations))
     return tuple(found)
 
 

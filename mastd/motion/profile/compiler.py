@@ -8,6 +8,7 @@ same.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from mastd.roads.iso8608 import random_road, wheel_plane
 from mastd.settings.profile.file_segments import Drive
 from mastd.settings.profile.profile import ProfileSettings, Segment
 from mastd.settings.profile.segments import (
+    AXES,
     MAX_MOTION,
     Hold,
     Ramp,
@@ -39,6 +41,9 @@ from mastd.settings.profile.segments import (
     sweep_duration,
 )
 from mastd.settings.table.table import TableSettings
+
+HELD_STILL = 1e-9
+"""m and rad up to which an axis that guides hold counts as not moved."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
     for index, segment in enumerate(profile.segments):
         try:
             block, made = _block(profile, index, segment, position, point)
+            _require_freedoms(pose_of_centre(block.samples, point), table.freedoms)
             if isinstance(segment, Sine) and segment.correction is not None:
                 block = replace(block, growth=segment.correction.bound)
         except (ValueError, FormatError) as error:
@@ -117,6 +123,21 @@ def program(profile: ProfileSettings, table: TableSettings) -> Program:
         raise SettingsError(problems)
     band = profile.band(notes.length_scales)
     return Program(tuple(blocks), profile.repeats, point, profile.gain, notes, band)
+
+
+def _require_freedoms(poses: FloatArray, freedoms: Sequence[str]) -> None:
+    """Raise ValueError where ``poses`` (n, 6) of C move an axis that guides hold."""
+    reach = np.max(np.abs(poses), axis=0)
+    held = [
+        f"{axis} ({1e3 * float(reach[k]):.3g} {'mm' if k < 3 else 'mrad'})"
+        for k, axis in enumerate(AXES)
+        if axis not in freedoms and reach[k] > HELD_STILL
+    ]
+    if held:
+        raise ValueError(
+            f"moves {', '.join(held)} of C, which the table's guides hold; "
+            f"it is free in {', '.join(freedoms)}"
+        )
 
 
 def _grown(block: Block) -> Block:

@@ -19,14 +19,14 @@ from mastd.settings.core.quantity import (
 
 
 class PoseLimitSettings(Settings):
-    """Largest pose to either side of neutral, of C."""
+    """Largest pose to either side of neutral, of C; an axis that guides hold needs none."""
 
-    surge: Length = Field(gt=0)
-    sway: Length = Field(gt=0)
-    heave: Length = Field(gt=0)
-    roll: Angle = Field(gt=0, lt=math.pi / 2)
-    pitch: Angle = Field(gt=0, lt=math.pi / 2)
-    yaw: Angle = Field(gt=0, lt=math.pi / 2)
+    surge: Length | None = Field(default=None, gt=0)
+    sway: Length | None = Field(default=None, gt=0)
+    heave: Length | None = Field(default=None, gt=0)
+    roll: Angle | None = Field(default=None, gt=0, lt=math.pi / 2)
+    pitch: Angle | None = Field(default=None, gt=0, lt=math.pi / 2)
+    yaw: Angle | None = Field(default=None, gt=0, lt=math.pi / 2)
 
 
 class FollowingErrorSettings(Settings):

@@ -14,15 +14,12 @@ from pydantic import Field, ValidationInfo, field_validator
 from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
-    Direction,
     Inertia,
     Length,
     Mass,
     Point,
-    Pressure,
-    Ratio,
-    Time,
 )
+from mastd.settings.table.guides import ALL_FREEDOMS, Axis, GuideSettings
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
@@ -32,8 +29,14 @@ from mastd.settings.table.hydraulics import (
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
+from mastd.settings.table.sensors import (
+    LengthTransducerSettings,
+    Name,
+    PressureTransducerSettings,
+    SensorSettings,
+)
 
-MIN_LINKS: Final = 6
+MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
 """Metres between an actuator's neutral length and its joints' distance at neutral: rounding of a drawing."""
 
@@ -42,7 +45,6 @@ Named = tuple[tuple[str | int, ...], str]
 
 PositiveLength = Annotated[Length, Field(gt=0)]
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
-Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class BodySettings(Settings):
@@ -66,34 +68,6 @@ class BodySettings(Settings):
                 "physically impossible inertia: the largest moment exceeds the sum of the other two"
             )
         return inertia
-
-
-class CalibrationSettings(Settings):
-    """One sensor: value = scale · reading + offset."""
-
-    scale: float = 1.0
-    serial: Name
-
-    @field_validator("scale")
-    @classmethod
-    def _not_zero(cls, scale: float) -> float:
-        if not (abs(scale) > 1e-6):
-            raise ValueError(
-                f"is {scale:g}, the sensor would have no effect; 1.0 leaves the reading unchanged"
-            )
-        return scale
-
-
-class LengthTransducerSettings(CalibrationSettings):
-    """Length transducer of an actuator."""
-
-    offset: Length
-
-
-class PressureTransducerSettings(CalibrationSettings):
-    """Pressure transducer of a chamber."""
-
-    offset: Pressure
 
 
 class LinkSettings(Settings):
@@ -122,74 +96,6 @@ class LinkSettings(Settings):
         return stroke
 
 
-class AccelerometerSettings(CalibrationSettings):
-    """One single-axis accelerometer on the table; it measures specific force, gravity included."""
-
-    name: Name
-    position: Point
-    """In P."""
-    direction: Direction
-    """In P."""
-    offset: Acceleration
-
-
-class LengthSensorSettings(Settings):
-    """How the length transducers measure."""
-
-    resolution: Length = Field(ge=0)
-    noise: Length = Field(ge=0)
-    """Root mean square."""
-    delay: Time = Field(ge=0)
-    overrange: Length = Field(gt=0)
-    """How far past either end of its stroke an actuator can be read; beyond, the reading is wrong."""
-
-
-class PressureSensorSettings(Settings):
-    """How the pressure transducers measure."""
-
-    resolution: Pressure = Field(ge=0)
-    noise: Pressure = Field(ge=0)
-    """Root mean square."""
-    delay: Time = Field(ge=0)
-    range: tuple[Pressure, Pressure]
-    """Lowest and highest pressure that can be; a reading outside is wrong."""
-
-    @field_validator("range")
-    @classmethod
-    def _ascending(cls, value: tuple[float, float]) -> tuple[float, float]:
-        if not (value[0] < value[1]):
-            raise ValueError("the lower end must come first")
-        return value
-
-
-class SpoolSensorSettings(Settings):
-    """How the spool transducers measure; 1 is fully open."""
-
-    resolution: Ratio = Field(ge=0)
-    noise: Ratio = Field(ge=0)
-    """Root mean square."""
-    delay: Time = Field(ge=0)
-
-
-class AccelerationSensorSettings(Settings):
-    """How the accelerometers measure."""
-
-    resolution: Acceleration = Field(ge=0)
-    noise: Acceleration = Field(ge=0)
-    """Root mean square."""
-    delay: Time = Field(ge=0)
-
-
-class SensorSettings(Settings):
-    """All sensors of the table."""
-
-    length: LengthSensorSettings
-    pressure: PressureSensorSettings
-    spool: SpoolSensorSettings
-    acceleration: AccelerationSensorSettings
-    accelerometers: tuple[AccelerometerSettings, ...]
-
-
 class ActuatorType(NamedTuple):
     """What stands between the joints of a link."""
 
@@ -216,7 +122,7 @@ class ActuatorType(NamedTuple):
 
 
 class TableSettings(Settings):
-    """A shaking table of six degrees of freedom on six or more actuators.
+    """A shaking table of one to six degrees of freedom on as many actuators or more.
 
     The actuators are of one type, ``actuator`` with its ``valve``, or of several named ones, ``actuators``.
     """
@@ -228,6 +134,9 @@ class TableSettings(Settings):
     """C in B when every actuator has its neutral length."""
     control_point: Point
     """T in P."""
+    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = ALL_FREEDOMS
+    """Axes of the pose in which the table moves; guides hold the others at neutral."""
+    guides: GuideSettings = GuideSettings()
     body: BodySettings
     supply: SupplySettings
     actuator: ActuatorSettings | None = None
@@ -237,9 +146,15 @@ class TableSettings(Settings):
     )
     """Types of actuators by name."""
     drive: DriveSettings
-    links: Annotated[tuple[LinkSettings, ...], Field(min_length=MIN_LINKS)]
+    links: Annotated[tuple[LinkSettings, ...], Field(max_length=MAX_LINKS)]
     sensors: SensorSettings
     limits: LimitSettings
+
+    @property
+    def pose_limits(self) -> tuple[float, ...]:
+        """Largest pose (6,) to either side of neutral in m and rad; 0 for an axis that guides hold."""
+        stated = [getattr(self.limits.pose, axis) if axis in self.freedoms else 0.0 for axis in ALL_FREEDOMS]
+        return tuple(map(computed, stated))
 
     @property
     def types(self) -> tuple[ActuatorType, ...]:
@@ -252,11 +167,31 @@ class TableSettings(Settings):
         }
         return tuple(found[link.actuator or ""] for link in self.links)
 
+    @field_validator("freedoms")
+    @classmethod
+    def _freedoms_differ(cls, freedoms: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        refuse(_repeated([((index,), axis) for index, axis in enumerate(freedoms)], "freedom"))
+        return tuple(axis for axis in ALL_FREEDOMS if axis in freedoms)
+
+    @field_validator("guides")
+    @classmethod
+    def _guides_guide(cls, guides: GuideSettings, info: ValidationInfo) -> GuideSettings:
+        if guides != GuideSettings() and info.data.get("freedoms") == ALL_FREEDOMS:
+            raise ValueError("with all six freedoms nothing is guided: state freedoms, or leave guides out")
+        return guides
+
     @field_validator("links")
     @classmethod
     def _links_fit(cls, links: tuple[LinkSettings, ...], info: ValidationInfo) -> tuple[LinkSettings, ...]:
         problems = _repeated([((index, "name"), link.name) for index, link in enumerate(links)], "name")
         problems += _repeated(_serials(links), "serial")
+        freedoms = info.data.get("freedoms", ())
+        if len(links) < len(freedoms):
+            what = (
+                f"{len(links)} actuators cannot hold {len(freedoms)} freedoms ({', '.join(freedoms)}): where "
+                "guides hold the others, state the free ones, such as freedoms: [surge]"
+            )
+            problems.append(((), what))
         neutral_position = info.data.get("neutral_position")
         if neutral_position is not None:
             problems += _wrong_lengths(links, neutral_position)
@@ -315,6 +250,9 @@ class TableSettings(Settings):
     @classmethod
     def _limits_are_reached(cls, limits: LimitSettings, info: ValidationInfo) -> LimitSettings:
         problems: list[Problem] = []
+        for axis in info.data.get("freedoms", ()):
+            if getattr(limits.pose, axis) is None:
+                problems.append((("pose", axis), "is missing, and the table is free to move there"))
         shortest = min((link.stroke for link in info.data.get("links", ())), default=math.inf)
         if not (limits.stroke_margin < shortest):
             what = f"leaves no usable travel of the shortest stroke, {shortest * 1e3:g} mm"

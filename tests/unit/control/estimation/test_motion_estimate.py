@@ -24,7 +24,8 @@ from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.core.loader import load
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.table.table import AccelerometerSettings, SensorSettings, TableSettings
+from mastd.settings.table.sensors import AccelerometerSettings, SensorSettings
+from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT
 
 Motion = Callable[[FloatArray], FloatArray]
