@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         document: dict[str, object] = {
             "name": table.name,
+            "freedoms": list(table.freedoms),
             "actuators": [own._asdict() for own in _actuators(table)],
             "internal_force_patterns": [row.tolist() for row in patterns],
             "oil_column": [{"hz": hz, "axis": axis} for hz, axis in modes],
@@ -139,7 +140,8 @@ def _actuators_text(table: TableSettings) -> str:
     alike: dict[ActuatorFigures, list[str]] = {}
     for own in _actuators(table):
         alike.setdefault(own._replace(name=""), []).append(own.name)
-    lines = [f"{len(table.links)} actuators"]
+    count = len(table.links)
+    lines = [f"free in {', '.join(table.freedoms)}; {count} actuator{'s' * (count != 1)}"]
     for own, links in alike.items():
         kind = f"{own.type}: " if own.type else ""
         lines.append(

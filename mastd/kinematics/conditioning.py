@@ -15,14 +15,13 @@ from mastd.kernel import fused_kernel
 
 
 @fused_kernel
-def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
+def condition_number(jacobian: FloatArray, freedoms: FloatArray, work: FloatArray) -> float:
     """Return the condition number of ``jacobian`` (n, 6), infinite if it is singular or not finite.
 
-    Columns of 0 are axes that guides hold, and do not count. ``work`` (6, 6) is scratch: L below the
+    ``freedoms`` (6,): 0 for an axis that guides hold, whose column of 0 does not count. ``work`` (6, 6) is scratch: L below the
     diagonal, its inverse transposed above, the diagonal inverted.
     """
     total = 0.0
-    freedoms = 6
     for row in range(6):
         for column in range(row + 1):
             product = 0.0
@@ -30,8 +29,7 @@ def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
                 product += jacobian[i, row] * jacobian[i, column]
             if row == column:
                 total += product
-                if product == 0.0:
-                    freedoms -= 1
+                if freedoms[row] == 0.0:
                     work[row, row] = 0.0
                     continue
             for k in range(column):
@@ -51,4 +49,4 @@ def condition_number(jacobian: FloatArray, work: FloatArray) -> float:
                 product -= work[row, k] * work[column, k]
             work[column, row] = product * work[row, row]
             inverse += work[column, row] * work[column, row]
-    return math.sqrt(total * inverse) / freedoms
+    return math.sqrt(total * inverse) / freedoms.sum()

@@ -38,7 +38,7 @@ def observer_gain(geometry: Geometry) -> FloatArray:
             f"the actuators leave the table free to move, mostly in {AXES[loose]}"
         )
     # Column-major, so that the six gains of an actuator stand side by side.
-    return np.asfortranarray(np.linalg.pinv(jacobian))
+    return np.asfortranarray(np.linalg.pinv(jacobian) * geometry.freedoms[:, None])
 
 
 def null_vectors(geometry: Geometry) -> FloatArray:

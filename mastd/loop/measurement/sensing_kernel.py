@@ -230,7 +230,7 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
         estimate,
     )
     euler_jacobian(model.pose.legs, estimate.pose, state.jacobian)
-    frame[at.conditioning] = condition_number(state.jacobian, state.gram)
+    frame[at.conditioning] = condition_number(state.jacobian, model.pose.legs.freedoms, state.gram)
     _update_motion(frame, found, step, model, state.motion)
     _project_acceleration(
         frame[at.pose_accelerations : at.pose_accelerations + 6],

@@ -40,10 +40,8 @@ from mastd.settings.profile.segments import (
     axis_items,
     sweep_duration,
 )
+from mastd.settings.table.guides import HELD_STILL
 from mastd.settings.table.table import TableSettings
-
-HELD_STILL = 1e-9
-"""m and rad up to which an axis that guides hold counts as not moved."""
 
 
 @dataclass(frozen=True)

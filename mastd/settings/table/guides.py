@@ -11,6 +11,8 @@ from mastd.settings.core.quantity import Force, Stiffness
 
 Axis = Literal["surge", "sway", "heave", "roll", "pitch", "yaw"]
 ALL_FREEDOMS: Final[tuple[Axis, ...]] = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+HELD_STILL: Final = 1e-9
+"""m and rad up to which an axis that guides hold counts as not moved."""
 
 
 class GuideSettings(Settings):

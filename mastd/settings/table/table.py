@@ -19,7 +19,7 @@ from mastd.settings.core.quantity import (
     Mass,
     Point,
 )
-from mastd.settings.table.guides import ALL_FREEDOMS, Axis, GuideSettings
+from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
@@ -152,9 +152,11 @@ class TableSettings(Settings):
 
     @property
     def pose_limits(self) -> tuple[float, ...]:
-        """Largest pose (6,) to either side of neutral in m and rad; 0 for an axis that guides hold."""
-        stated = [getattr(self.limits.pose, axis) if axis in self.freedoms else 0.0 for axis in ALL_FREEDOMS]
-        return tuple(map(computed, stated))
+        """Largest pose (6,) to either side of neutral, m and rad; hardly any where guides hold an axis."""
+        return tuple(
+            computed(getattr(self.limits.pose, axis)) if axis in self.freedoms else HELD_STILL
+            for axis in ALL_FREEDOMS
+        )
 
     @property
     def types(self) -> tuple[ActuatorType, ...]:
@@ -252,7 +254,7 @@ class TableSettings(Settings):
         problems: list[Problem] = []
         for axis in info.data.get("freedoms", ()):
             if getattr(limits.pose, axis) is None:
-                problems.append((("pose", axis), "is missing, and the table is free to move there"))
+                problems.append((("pose",), f"{axis} is missing, and the table is free to move there"))
         shortest = min((link.stroke for link in info.data.get("links", ())), default=math.inf)
         if not (limits.stroke_margin < shortest):
             what = f"leaves no usable travel of the shortest stroke, {shortest * 1e3:g} mm"

@@ -215,8 +215,28 @@ def test_six_links_serve_and_five_do_not() -> None:
     six = TEXT.replace(links[-1], "\n")
     assert len(load_text(six, "table.yaml", TableSettings).links) == 6
     five = six.replace(links[-2], "\n")
-    with pytest.raises(SettingsError, match=r"table.yaml:19:1: links: 5 items, there must be at least 6"):
+    with pytest.raises(SettingsError, match=r"table.yaml:19:1: links: 5 actuators cannot hold 6 freedoms"):
         load_text(five, "table.yaml", TableSettings)
+
+
+def test_guides_hold_the_axes_in_which_the_table_is_not_free() -> None:
+    links = re.split(r"(?=  - name: )", TEXT[TEXT.index("links:") : TEXT.index("supply:")])
+    five = TEXT.replace(links[-1], "\n").replace(links[-2], "\n")
+    guided = "freedoms: [yaw, sway, heave]\n" + re.sub(r"\n    (surge|roll|pitch):[^\n]*", "", five)
+    table = load_text(guided, "table.yaml", TableSettings)
+    assert table.freedoms == ("sway", "heave", "yaw")
+    assert table.pose_limits[2] == table.limits.pose.heave
+    assert table.pose_limits[0] < 1e-8
+    for wrong, problem in (
+        ("freedoms: [yaw, yaw]", r"freedoms\[1\]: freedom 'yaw' is used twice"),
+        ("freedoms: [surge]", r"limits.pose: surge is missing, and the table is free to move there"),
+        ("freedoms: []", r"freedoms"),
+        ("freedoms: [up]", r"freedoms\[0\]"),
+    ):
+        with pytest.raises(SettingsError, match=problem):
+            load_text(guided.replace("freedoms: [yaw, sway, heave]", wrong), "table.yaml", TableSettings)
+    with pytest.raises(SettingsError, match="with all six freedoms nothing is guided"):
+        load_text(TEXT + "guides: {friction: 50 N}\n", "table.yaml", TableSettings)
 
 
 def test_mistakes_in_different_groups_do_not_hide_each_other() -> None:
