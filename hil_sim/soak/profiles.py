@@ -21,6 +21,7 @@ _TRIALS = 12
 _SHRINK = 0.6
 
 Entries = dict[str, object]
+Freedoms = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def random_playable(
 ) -> Playable:
     """Return a random profile of at most about ``longest`` seconds that passes the check on ``table``."""
     for _ in range(_TRIALS):
-        profile = _random_profile(random, payload, number, longest)
+        profile = _random_profile(random, table.freedoms, payload, number, longest)
         try:
             motion = program(profile, table)
         except SettingsError:
@@ -87,13 +88,17 @@ def _passing_scale(
     return 0.0, 0.0
 
 
-def _random_profile(random: Random, payload: Entries, number: int, longest: float) -> ProfileSettings:
+def _random_profile(
+    random: Random, freedoms: Freedoms, payload: Entries, number: int, longest: float
+) -> ProfileSettings:
     count = random.choice((1, 1, 2, 3))
-    makers = (_sine, _sine, _sweep, _random, _ramp, _road, _hold)
-    segments = [random.choice(makers)(random, longest / count) for _ in range(count)]
+    makers = [_sine, _sine, _sweep, _random, _ramp, _road, _hold]
+    if not {"heave", "roll", "pitch"} <= set(freedoms):
+        makers.remove(_road)
+    segments = [random.choice(makers)(random, freedoms, longest / count) for _ in range(count)]
     if any(segment["kind"] == "ramp" for segment in segments):
         segments.append(
-            {"kind": "ramp", "to": {axis: _size(axis, 0.0) for axis in AXES}, "duration": "2.5 s"}
+            {"kind": "ramp", "to": {axis: _size(axis, 0.0) for axis in freedoms}, "duration": "2.5 s"}
         )
     return ProfileSettings.model_validate(
         {
@@ -111,8 +116,8 @@ def _size(axis: str, value: float) -> str:
     return f"{value:.6f} {'m' if axis in AXES[:3] else 'rad'}"
 
 
-def _some_axes(random: Random) -> list[str]:
-    return random.sample(AXES, random.choice((1, 1, 2, 3, 6)))
+def _some_axes(random: Random, freedoms: Freedoms) -> list[str]:
+    return random.sample(freedoms, min(random.choice((1, 1, 2, 3, 6)), len(freedoms)))
 
 
 def _duration(random: Random, longest: float) -> str:
@@ -129,17 +134,17 @@ def _wave(random: Random, axis: str, frequency: float) -> Entries:
     return {"amplitude": _size(axis, amplitude), "phase": f"{random.uniform(-3.1, 3.1):.3f} rad"}
 
 
-def _sine(random: Random, longest: float) -> Entries:
+def _sine(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     frequency = 0.3 * 80.0 ** random.random()
     return {
         "kind": "sine",
         "frequency": f"{frequency:.3f} Hz",
         "duration": _duration(random, longest),
-        "axes": {axis: _wave(random, axis, frequency) for axis in _some_axes(random)},
+        "axes": {axis: _wave(random, axis, frequency) for axis in _some_axes(random, freedoms)},
     }
 
 
-def _sweep(random: Random, longest: float) -> Entries:
+def _sweep(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     low, octaves = random.uniform(0.5, 4.0), random.uniform(1.0, 3.0)
     high = low * 2.0**octaves
     start, stop = (low, high) if random.random() < 0.5 else (high, low)
@@ -149,29 +154,29 @@ def _sweep(random: Random, longest: float) -> Entries:
         "start": f"{start:.3f} Hz",
         "stop": f"{stop:.3f} Hz",
         "rate": f"{rate:.4f} oct/s",
-        "axes": {axis: _wave(random, axis, high) for axis in _some_axes(random)},
+        "axes": {axis: _wave(random, axis, high) for axis in _some_axes(random, freedoms)},
     }
 
 
-def _random(random: Random, longest: float) -> Entries:
+def _random(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     low, high = random.uniform(0.8, 3.0), random.uniform(6.0, 25.0)
     axes: Entries = {}
-    for axis in _some_axes(random):
+    for axis in _some_axes(random, freedoms):
         unit = "(m/s2)2/Hz" if axis in AXES[:3] else "(rad/s2)2/Hz"
         density = random.uniform(1e-4, 2e-2)
         axes[axis] = {"density": tuple((f"{end:.3f} Hz", f"{density:.6f} {unit}") for end in (low, high))}
     return {"kind": "random", "duration": _duration(random, longest), "axes": axes}
 
 
-def _ramp(random: Random, longest: float) -> Entries:
+def _ramp(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     target: Entries = {}
-    for axis in _some_axes(random):
+    for axis in _some_axes(random, freedoms):
         reach = 0.02 if axis in AXES[:3] else 0.01
         target[axis] = _size(axis, random.uniform(-reach, reach))
     return {"kind": "ramp", "to": target, "duration": _duration(random, min(longest, 4.0))}
 
 
-def _road(random: Random, longest: float) -> Entries:
+def _road(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     return {
         "kind": "road",
         "road_class": random.choice("AAB"),
@@ -183,5 +188,5 @@ def _road(random: Random, longest: float) -> Entries:
     }
 
 
-def _hold(random: Random, longest: float) -> Entries:
+def _hold(random: Random, freedoms: Freedoms, longest: float) -> Entries:
     return {"kind": "hold", "duration": f"{random.uniform(0.2, min(longest, 2.0)):.3f} s"}

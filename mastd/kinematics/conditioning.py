@@ -18,8 +18,8 @@ from mastd.kernel import fused_kernel
 def condition_number(jacobian: FloatArray, freedoms: FloatArray, work: FloatArray) -> float:
     """Return the condition number of ``jacobian`` (n, 6), infinite if it is singular or not finite.
 
-    ``freedoms`` (6,): 0 for an axis that guides hold, whose column of 0 does not count. ``work`` (6, 6) is scratch: L below the
-    diagonal, its inverse transposed above, the diagonal inverted.
+    ``freedoms`` (6,): 0 for an axis that guides hold, whose column of 0 does not count. ``work``
+    (6, 6) is scratch: L below the diagonal, its inverse transposed above, the diagonal inverted.
     """
     total = 0.0
     for row in range(6):

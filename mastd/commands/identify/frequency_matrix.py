@@ -60,7 +60,11 @@ def matrices_of(record: Run, table: TableSettings) -> Matrices:
     lengths = [f"length.{number + 1}" for number in range(len(table.links))]
     columns = play_columns(record, [*asked, *CENTRE, *lengths], KNOT_SPACING, knots)
     drives = np.column_stack([columns[name] for name in asked])
-    still = [axis for axis, column in zip(AXES, drives.T, strict=True) if not np.any(column)]
+    still = [
+        axis
+        for axis, column in zip(AXES, drives.T, strict=True)
+        if axis in table.freedoms and not np.any(column)
+    ]
     if still:
         raise FormatError(f"{record.path}: its run did not move {', '.join(still)}")
     responses = np.column_stack([columns[name] for name in CENTRE])

@@ -133,7 +133,9 @@ def _begun(arguments: argparse.Namespace) -> tuple[History, Task, FrequencyMatri
     plan = _plan(arguments, path)
     responses, channels = _responses(arguments, plan)
     target = None if arguments.target is None else _target(arguments.target, responses, channels)
-    matrix = None if arguments.matrix is None else _given_matrix(arguments.matrix, responses)
+    matrix = (
+        None if arguments.matrix is None else _given_matrix(arguments.matrix, responses, plan.table.freedoms)
+    )
     stem = Path(arguments.out) / f"iterate-{slug(plan.profile.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
     directory = next(candidate for candidate in _candidates(stem) if not candidate.exists())
     task = task_of(path, plan.profile, plan.table, directory, responses, target)
@@ -259,7 +261,7 @@ def _columns_of_run(path: Path, channels: Sequence[str]) -> Columns:
     return play_columns(record, channels, KNOT_SPACING, int(duration / KNOT_SPACING + 0.5) + 1)
 
 
-def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
+def _given_matrix(path: Path, responses: ResponseSet, freedoms: Sequence[str]) -> FrequencyMatrix:
     """Return the matrix of an earlier iteration, or of a run."""
     import numpy as np
 
@@ -272,9 +274,11 @@ def _given_matrix(path: Path, responses: ResponseSet) -> FrequencyMatrix:
     drives = [f"reference_acceleration.{axis}" for axis in AXES]
     columns = _columns_of_run(path, [*drives, *responses.channels])
     accelerations = np.column_stack([columns[name] for name in drives])
-    still = [axis for k, axis in enumerate(AXES) if not np.any(accelerations[:, k])]
+    still = [axis for k, axis in enumerate(AXES) if axis in freedoms and not np.any(accelerations[:, k])]
     if still:
-        raise UsageError(f"{path}: did not move {', '.join(still)}, the matrix needs motion in all six axes")
+        raise UsageError(
+            f"{path}: did not move {', '.join(still)}, the matrix needs motion in every axis that is free"
+        )
     return matrix_of(accelerations, responses.of(columns))
 
 

@@ -6,7 +6,8 @@ force of C as accelerometers feel it (acceleration less gravity), α and ω angu
     Jᵀ (F_p − F_c φ(v) − c v) = [m A + α × s + ω × (ω × s);  I α + ω × I ω + s × A],
 
 F_p the forces of the pressures, φ the shape of sliding friction. Linear in mass, first moment, inertia, F_c
-and c. The part of the forces that the actuators exert against each other does not appear.
+and c. The part of the forces that the actuators exert against each other does not appear. Where guides hold
+axes, the equations are those of the free ones, and what does not show in them keeps its nominal value.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, IntArray
 from mastd.control.identification.friction import sliding_friction
 from mastd.control.identification.measurement import Measurement, derivative, low_passed
 from mastd.control.identification.regression import Fit, least_squares
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows
+from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
+from mastd.units import STANDARD_GRAVITY
 
 BODY = 10
 """Values of the body: mass, first moment (3), inertia xx, yy, zz, xy, xz, yz, as ``TableModel`` has them."""
@@ -60,9 +64,9 @@ class BodyFit:
 
 def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) -> BodyFit:
     """Return table and payload as one body; raise ValueError if the motion does not determine it."""
-    period = measured.period
+    period, free = measured.period, geometry.free_axes
     rotations = _rotations(measured.pose)
-    actuators = _actuators(measured.pose, rotations, geometry)
+    actuators = _actuators(measured.pose, rotations, geometry)[:, :, free]
     spin, force, angular = _motion(measured, table, rotations)
     actuator_data = actuator_rows(table)
     areas = actuator_data[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]
@@ -85,36 +89,54 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
 
     pressing = np.einsum("kia,ki->ka", actuators, np.sum(measured.pressures * areas, axis=2))
     target = balanced(pressing[:, :, None])[:, :, 0]
-    inertia, viscous = balanced(_inertia_columns(spin, force, angular)), along_actuators(rates)
+    excited = _excited(geometry)
+    inertia = balanced(_inertia_columns(spin, force, angular)[:, free][:, :, excited])
+    viscous = along_actuators(rates)
     coulomb = np.maximum(actuator_data[:, ACTUATOR.coulomb], _MIN_COULOMB)
     block = round(BLOCK_TIME / (period * every))
     for _ in range(_ROUNDS):
         shape = sliding_friction(lengths, rates, coulomb, actuator_data, period)
         design = np.concatenate((inertia, along_actuators(shape), viscous), axis=2)
         fit = least_squares(design, target, block)
-        coulomb = np.maximum(fit.values[BODY : BODY + rates.shape[1]], _MIN_COULOMB)
-    return _result(
-        fit, rates.shape[1], period * rows.astype(np.float64), target @ root.T, design @ fit.values @ root.T
-    )
-
-
-def _result(
-    fit: Fit, actuators: int, times: FloatArray, wrench: FloatArray, explained: FloatArray
-) -> BodyFit:
-    deviations = fit.deviations
-    middle = BODY + actuators
+        coulomb = np.maximum(fit.values[len(excited) : len(excited) + rates.shape[1]], _MIN_COULOMB)
+    wrench, explained = np.zeros((2, len(rows), 6))
+    wrench[:, free], explained[:, free] = target @ root.T, design @ fit.values @ root.T
     return BodyFit(
-        fit.values[:BODY],
-        fit.covariance[:BODY, :BODY],
-        fit.values[BODY:middle],
-        deviations[BODY:middle],
-        fit.values[middle:],
-        deviations[middle:],
+        *_body_values(fit, excited, table),
+        *_parts(fit, len(excited), rates.shape[1]),
         fit.residual,
-        times,
+        period * rows.astype(np.float64),
         wrench,
         explained,
     )
+
+
+def _excited(geometry: Geometry) -> IntArray:
+    """Return which of the body's values (BODY,) show in the equations of the free axes."""
+    random = np.random.default_rng(0)
+    spin, angular = geometry.freedoms[3:] * random.normal(size=(2, 1, 3))
+    force = geometry.freedoms[:3] * random.normal(size=(1, 3)) + [0.0, 0.0, STANDARD_GRAVITY]
+    columns = _inertia_columns(spin, force, angular)[0, geometry.free_axes]
+    return np.flatnonzero(np.any(columns, axis=0))
+
+
+def _body_values(fit: Fit, excited: IntArray, table: TableSettings) -> tuple[FloatArray, FloatArray]:
+    """Return the body's values (BODY,) and their covariance; what does not show is as good as unknown."""
+    body = TableModel.from_settings(table, NoPayload()).values[:BODY]
+    reach = 0.5 * max(table.body.size)
+    doubts = body[0] * np.array([1.0, *[reach] * 3, *[reach**2] * 6])
+    covariance = np.diag(doubts**2)
+    body[excited] = fit.values[: len(excited)]
+    covariance[excited, :] = 0.0
+    covariance[np.ix_(excited, excited)] = fit.covariance[: len(excited), : len(excited)]
+    return body, covariance
+
+
+def _parts(fit: Fit, first: int, actuators: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return Coulomb and viscous friction (n,), each with its deviations."""
+    coulomb, viscous = slice(first, first + actuators), slice(first + actuators, None)
+    deviations = fit.deviations
+    return fit.values[coulomb], deviations[coulomb], fit.values[viscous], deviations[viscous]
 
 
 def _rotations(pose: FloatArray) -> FloatArray:

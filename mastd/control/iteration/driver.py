@@ -231,7 +231,7 @@ def _next(task: Task, history: History, matrix: FrequencyMatrix | None, report: 
     poses = drives.read_drive(task.directory / source.drive, task.knots)
     missing = task.target - drives.read_series(task.directory / source.responses)[: task.knots]
     sizes = learning.Sizes(
-        noise.noise_levels(task.accelerations, RATE, task.band),
+        noise.noise_levels(task.accelerations, RATE, task.band, task.table.freedoms),
         sizes_of(band_filter(task.target, RATE, task.band), task.responses.units)[0],
     )
     change = gain * learning.correction(missing, RATE, matrix, sizes, task.band)
@@ -350,9 +350,10 @@ def _matrix(
     inside = (matrix.frequency >= task.band[0]) & (matrix.frequency <= task.band[1])
     mean = np.mean(matrix.coherence[inside], axis=0) if np.any(inside) else np.zeros(len(names))
     coherence = {name: float(value) for name, value in zip(names, mean, strict=True)}
-    values = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)))
+    moved = np.any(matrix.response, axis=(0, 2))
+    values = ", ".join(f"{name} {mean[k]:.3f}" for k, name in enumerate(short_names(names)) if moved[k])
     report(f"frequency response matrix, mean coherence: {values}")
-    if min(coherence.values()) < _LOW_COHERENCE:
+    if np.min(mean[moved], initial=1.0) < _LOW_COHERENCE:
         report("low coherence: uncorrelated response is not corrected; use a higher level or longer noise")
     history = replace(history, noise=NoiseNote(source, duration, tuple(map(float, levels)), coherence))
     history.save(task.directory)
@@ -366,7 +367,7 @@ def matrix_of(accelerations: FloatArray, responses: FloatArray) -> FrequencyMatr
 
 def _noise_profile(task: Task, duration: float, report: Reporter) -> tuple[Playable, FloatArray, FloatArray]:
     """Return the noise's profile, its levels and its motion (k, 4, 6)."""
-    levels = noise.noise_levels(task.accelerations, RATE, task.band)
+    levels = noise.noise_levels(task.accelerations, RATE, task.band, task.table.freedoms)
     path = task.directory / "noise.yaml"
     for _ in range(3):
         segment = noise.noise_segment(levels, task.band, duration)

