@@ -38,7 +38,7 @@ from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
 from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
-from mastd.settings.table.table import TableSettings
+from mastd.settings.table.table import TableSettings, no_load_speed
 
 PREVIEW_TIME: Final = 12e-3
 """s that the inverse of the valves looks ahead."""
@@ -72,7 +72,8 @@ class TableControl:
         horizon, notches = preview_horizon(period), settings.acceleration.notches
         constants = _constants(settings, period)
         rows = np.ascontiguousarray(actuator_rows(table, identified))
-        self._first_memory = learning_memory(rows, 1.0 if identified is None else IDENTIFIED_RATIO)
+        spread_ratio = 1.0 if identified is None else IDENTIFIED_RATIO
+        self._first_memory = learning_memory(rows, spread_ratio, _spool_speeds(table))
         learned = Learned(
             known=rows.copy(),
             actuators=rows,
@@ -142,6 +143,12 @@ class TableControl:
 def preview_horizon(period: float) -> Horizon:
     """Return how far the inverse of the valves looks, in periods of ``period`` s."""
     return Horizon(round(PREVIEW_TIME / period), round(MEMORY_TIME / period), 0.0)
+
+
+def _spool_speeds(table: TableSettings) -> FloatArray:
+    """Return the speeds (n,) in m/s that the noise of the spools' readings would make of the actuators."""
+    speeds = [no_load_speed(type_.cylinder, type_.valve, table.supply) for type_ in table.types]
+    return table.sensors.spool.noise * np.array(speeds)
 
 
 def _own_masses(geometry: Geometry, model: TableModel) -> FloatArray:

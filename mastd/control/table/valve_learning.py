@@ -51,15 +51,21 @@ class ValveMemory(NamedTuple):
     samples: Annotated[int, Entry("1", "samples of the window")]
     last_passed: Annotated[int, Entry("m/s", "speed by the nominal valve at the last sample")]
     last_slope: Annotated[int, Entry("m/s", "its derivative by the opening")]
+    noise: Annotated[int, Entry("m", "of a window's travel")]
 
 
 V = index_table(ValveMemory)
 LEARNING_COLUMNS = size_of(V)
 
 LENGTH_NOISE = 5.0e-6
-"""Of a window's travel in m: noise of two lengths, of the spool, of the pressures."""
-MIN_CHANGE = 5.0e-5
-"""Travel and compression in m below which a window says more of noise and leakage than of the valve."""
+"""Least noise of a window's travel in m: of two lengths, of the spool, of the pressures."""
+SPOOL_RATIO = 0.7
+"""Part of what the noise of the spool would let through a valve in a window that is left in the mean."""
+MIN_CHANGE = 10.0
+"""Travel and compression, over the noise, below which a window says more of noise than of the valve.
+
+Beside the overlap the noise of the spool is not averaged out: a valve that is open by less passes nothing.
+"""
 MIN_SQUEEZE = 2.0e-5
 """Oil in m of travel that the noise of the pressures does not hide."""
 MODEL_ERROR = 0.02
@@ -76,14 +82,16 @@ FOLLOW_TIME = 0.2
 """Time constant in s in which the control follows what was learned."""
 
 
-def learning_memory(rows: FloatArray, spread_ratio: float) -> FloatArray:
+def learning_memory(rows: FloatArray, spread_ratio: float, speeds: FloatArray) -> FloatArray:
     """Return the memory (n, LEARNING_COLUMNS) before the first sample.
 
-    ``spread_ratio``: how much of the usual spread is unknown.
+    ``spread_ratio``: how much of the usual spread is unknown; ``speeds`` (n,) in m/s that the noise of the
+    spool alone would make of an actuator.
     """
     memory = np.zeros((rows.shape[0], LEARNING_COLUMNS))
     memory[:, V.gain] = memory[:, V.softness] = memory[:, V.leakage] = 1.0
     memory[:, V.overlap] = rows[:, ACTUATOR.overlap]
+    memory[:, V.noise] = np.maximum(LENGTH_NOISE, SPOOL_RATIO * WINDOW_TIME * speeds)
     for k, spread in enumerate(SPREAD):
         memory[:, V.covariance + (UNKNOWNS + 1) * k] = (spread_ratio * spread) ** 2
     return memory
@@ -147,14 +155,14 @@ def _take_window(m: FloatArray, known: FloatArray, length: float, force: float) 
     travel = length - m[V.start_length]
     # Not the change of force over stiffness: along the stroke the stiffness changes, and squeezes nothing.
     squeezed = (force - m[V.start_force]) / oil_spring(known, length)
-    if not abs(travel) + abs(squeezed) > MIN_CHANGE:
+    if not abs(travel) + abs(squeezed) > MIN_CHANGE * m[V.noise]:
         return
     m[V.equation + V.gain], m[V.equation + V.overlap] = m[V.passed], -m[V.gain] * m[V.slope]
     # Noise of the pressures would count as softness.
     m[V.equation + V.softness] = -squeezed if abs(squeezed) > MIN_SQUEEZE else 0.0
     m[V.equation + V.leakage] = -m[V.leaked]
     missed = travel - (m[V.gain] * m[V.passed] - m[V.softness] * squeezed - m[V.leakage] * m[V.leaked])
-    total = LENGTH_NOISE**2 + (MODEL_ERROR * m[V.passed]) ** 2 + (MODEL_ERROR * squeezed) ** 2
+    total = m[V.noise] ** 2 + (MODEL_ERROR * m[V.passed]) ** 2 + (MODEL_ERROR * squeezed) ** 2
     for j in range(UNKNOWNS):
         product = 0.0
         for k in range(UNKNOWNS):
