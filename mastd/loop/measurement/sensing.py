@@ -374,6 +374,9 @@ def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),
         limits=SolveLimits(
-            float(kinematics.tolerance), float(kinematics.update_tolerance), kinematics.maximum_updates
+            float(kinematics.tolerance),
+            float(kinematics.update_tolerance),
+            kinematics.maximum_updates or observer.updates(kinematics.update_tolerance),
+            observer.limits.reach,
         ),
     )

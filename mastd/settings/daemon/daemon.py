@@ -152,8 +152,9 @@ class KinematicsSettings(Settings):
     """Sum of the length residuals below which the pose is found: what is shown is as wrong as that."""
     update_tolerance: Annotated[Length, Field(gt=0, le=1e-4)]
     """Size of an update below which the pose is found (measured lengths fit no pose exactly)."""
-    maximum_updates: Annotated[int, Field(ge=1, le=50)]
-    """Updates per cycle at most."""
+    maximum_updates: Annotated[int, Field(ge=1, le=50)] | None = None
+    """Updates per cycle at most; if left out, as many as the farthest pose within the strokes takes from
+    neutral."""
 
 
 class DaemonSettings(Settings):
