@@ -117,8 +117,9 @@ class BrakeSettings(Settings):
     """Each Euler angle."""
     angular_jerk: Annotated[AngularJerk, Field(gt=0)]
     """Each Euler angle."""
-    distance: Annotated[Length, Field(gt=0)]
-    """Longest way of C, and 1 m off it, that a deceleration may take; above it decelerates harder instead."""
+    distance: Annotated[Length, Field(gt=0)] | None = None
+    """Longest way of C, and 1 m off it, that a deceleration may take; above it decelerates harder instead. If
+    left out, 0.4 of the shortest stroke."""
 
 
 class MoveSettings(Settings):

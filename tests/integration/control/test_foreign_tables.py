@@ -30,7 +30,7 @@ def with_computed_gains(table: Path, directory: Path) -> Installation:
     return Installation.read(path, find("daemon", "simulated"))
 
 
-@pytest.mark.parametrize(("name", "axis"), [("mast6", "surge"), ("equals8", "heave")])
+@pytest.mark.parametrize(("name", "axis"), [("mast6", "surge"), ("equals8", "heave"), ("quanser6", "surge")])
 def test_a_table_of_another_laboratory_follows_at_the_first_attempt(
     name: str, axis: str, shared: Path, tmp_path: Path
 ) -> None:
