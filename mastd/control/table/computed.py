@@ -9,7 +9,7 @@ import numpy as np
 
 from mastd.control.table.gains import with_feedback_gains
 from mastd.dynamics.oil_flow import oil_springs
-from mastd.dynamics.table_model import TableModel
+from mastd.dynamics.table_model import TableModel, mobility
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.performance import static_capacity
@@ -89,11 +89,12 @@ def _with_limits(
 ) -> UnaskedMotionSettings:
     """Return the watch for motion that nobody asked for with its lever arm and its limit at standstill."""
     jacobian = neutral_jacobian(geometry)
-    unasked = _filled(unasked, arm=_rounded(float(np.max(np.abs(jacobian[:, 3:]))), 3))
+    longest = float(np.max(np.abs(jacobian[:, 3:])))
+    unasked = _filled(unasked, arm=_rounded(longest, 3) or 1.0)
     arms = np.repeat([1.0, computed(unasked.arm)], 3)
     seals = np.array([type_.cylinder.friction.coulomb for type_ in table.types])
-    mobility = np.linalg.inv(TableModel.from_settings(table, NoPayload()).mass_matrix)
-    friction = float(np.max(arms * (np.abs(mobility @ jacobian.T) @ seals)))
+    moved = mobility(TableModel.from_settings(table, NoPayload()).mass_matrix, geometry)
+    friction = float(np.max(arms * (np.abs(moved @ jacobian.T) @ seals)))
     noise = table.sensors.acceleration.noise if table.sensors.accelerometers else 0.0
     limit = max(_rounded(FRICTION_RATIO * friction, 2), NOISE_RATIO * noise, LEAST_UNASKED)
     return _filled(unasked, limit=limit)
@@ -107,6 +108,6 @@ def _filled(settings: _S, **values: float) -> _S:
 
 def _rounded(value: float, digits: int) -> float:
     """Return the value with that many digits: it is shown, and more of them mean nothing."""
-    if not math.isfinite(value):
+    if value == 0.0 or not math.isfinite(value):
         return value
     return round(value, digits - 1 - math.floor(math.log10(value)))
