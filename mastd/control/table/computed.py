@@ -94,7 +94,8 @@ def _with_limits(
     arms = np.repeat([1.0, computed(unasked.arm)], 3)
     seals = np.array([type_.cylinder.friction.coulomb for type_ in table.types])
     moved = mobility(TableModel.from_settings(table, NoPayload()).mass_matrix, geometry)
-    friction = float(np.max(arms * (np.abs(moved @ jacobian.T) @ seals)))
+    guides = table.guides.friction * np.diag(moved) * [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    friction = float(np.max(arms * (np.abs(moved @ jacobian.T) @ seals + guides)))
     noise = table.sensors.acceleration.noise if table.sensors.accelerometers else 0.0
     limit = max(_rounded(FRICTION_RATIO * friction, 2), NOISE_RATIO * noise, LEAST_UNASKED)
     return _filled(unasked, limit=limit)

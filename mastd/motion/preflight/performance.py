@@ -65,8 +65,11 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
     """Return what it takes that the table stands at neutral: mass that is carried, pressure of the supply.
 
     ``model`` of the table with its payload. The pressure is that of the chamber that carries most, with the
-    return pressure in the other one.
+    return pressure in the other one. None where the actuators carry no weight.
     """
+    capacity = static_capacity(table, geometry)
+    if not math.isfinite(capacity):
+        return ()
     mass, x, y = model.values[:3]
     wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0])
     forces = np.linalg.pinv(neutral_jacobian(geometry).T) @ wrench
@@ -77,7 +80,6 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
         pressures.append((abs(float(force)) + table.supply.return_pressure * other) / carrying)
     most = int(np.argmax(pressures))
     pressure, given = pressures[most], table.supply.pressure
-    capacity = static_capacity(table, geometry)
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
     whole = "table and payload, at rest"
     return (

@@ -44,8 +44,8 @@ class UnaskedMotionSettings(Settings):
     """At standstill; if left out, what friction that is not known and noise of the accelerometers can make,
     at least 0.7 m/s²."""
     arm: Annotated[Length, Field(gt=0)] | None = None
-    """Distance at which a rotation counts; if left out, the longest lever arm of an actuator about C, 1 m where
-    nothing turns."""
+    """Distance at which a rotation counts; if left out, the longest lever arm of an actuator about C, 1 m if
+    none has any."""
     own_ratio: Annotated[Ratio, Field(ge=0, le=2)]
     """Of what is asked of the axis itself, added to the limit."""
     cross_ratio: Annotated[Ratio, Field(ge=0, le=2)]
