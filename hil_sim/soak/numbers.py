@@ -150,7 +150,7 @@ class Numbers:
                 [
                     bounds.stroke,
                     bounds.on_stops,
-                    limits.velocity if bounds.rate is None else bounds.rate,
+                    max(table.velocities) if bounds.rate is None else bounds.rate,
                     acceleration,
                     # Without a limit: the maximum acceleration at the highest frequency of a profile.
                     2.0 * np.pi * 100.0 * acceleration if jerk is None else jerk,

@@ -1,1 +1,1 @@
-"""The seven actuators of Jin 2012: geometry, inverse, forward, workspace; pure functions."""
+"""The actuators of a table: geometry, inverse, forward, workspace; pure functions."""

@@ -6,7 +6,7 @@ neutral (``mastd.kinematics.workspace.contraction``), and only there the result 
 
 A solve ends converged when Σ|l̂ − l| < ``tolerance`` (eq. (7), m), or when the last update was smaller than
 ``update_tolerance`` (sum of its six magnitudes, m and rad) and the lengths are plausible measurements: no
-more than ``MEASURED_REACH`` from neutral, in conflict by at most ``MEASURED_RATIO`` of their sum.
+further from neutral than ``reach``, in conflict by at most ``MEASURED_RATIO`` of their sum.
 Measured lengths of more than six actuators never agree exactly, so that Σ|l̂ − l| has a floor; other fixed
 points with a residual are no poses (lengths of poses far away lead there). It ends not converged after
 ``maximum_updates``, at the first residual that is not finite, or if a length is not positive; then ``pose``
@@ -31,16 +31,21 @@ Six = tuple[float, float, float, float, float, float]
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 0.36 mm for a length of 1.2 m.
 MEASURED_RATIO = 3e-4
 
-# Largest |l − l₀| / l₀ at which they do: more than any stroke, less than where false fixed points are common.
+# Largest |l − l₀| / l₀ at which they do where no stroke is longer: less than where false fixed points are
+# common.
 MEASURED_REACH = 0.2
 
 
 class SolveLimits(NamedTuple):
-    """When a solve ends: residual Σ|l̂ − l| in m, size of the last update in m and rad, number of updates."""
+    """When a solve ends: residual Σ|l̂ − l| in m, size of the last update in m and rad, number of updates.
+
+    ``reach``: largest |l − l₀| / l₀ of measured lengths (``mastd.kinematics.workspace.measured_reach``).
+    """
 
     tolerance: float
     update_tolerance: float
     maximum_updates: int
+    reach: float = MEASURED_REACH
 
 
 @fused_kernel
@@ -64,31 +69,31 @@ def output_error(legs: Legs, gain: FloatArray, lengths: FloatArray, at: Six) -> 
 
 
 @fused_kernel
-def is_pose(legs: Legs, lengths: FloatArray, residual: float, tolerance: float) -> bool:
+def is_pose(legs: Legs, lengths: FloatArray, residual: float, limits: SolveLimits) -> bool:
     """Return whether a fixed point with this residual is the pose of ``lengths``, exactly or as measured."""
     total = 0.0
     for i in range(lengths.shape[0]):
         if not lengths[i] > 0.0:
             return False
         total += lengths[i]
-    if residual < tolerance:
+    if residual < limits.tolerance:
         return True
     for i in range(lengths.shape[0]):
         x = legs.neutral_position[0] + legs.table_joints[i, 0] - legs.base_joints[i, 0]
         y = legs.neutral_position[1] + legs.table_joints[i, 1] - legs.base_joints[i, 1]
         z = legs.neutral_position[2] + legs.table_joints[i, 2] - legs.base_joints[i, 2]
         neutral = math.sqrt(x * x + y * y + z * z)
-        if not abs(lengths[i] - neutral) <= MEASURED_REACH * neutral:
+        if not abs(lengths[i] - neutral) <= limits.reach * neutral:
             return False
     return residual <= MEASURED_RATIO * total
 
 
 @fused_kernel
 def accept(
-    legs: Legs, lengths: FloatArray, residual: float, tolerance: float, at: Six, pose: FloatArray
+    legs: Legs, lengths: FloatArray, residual: float, limits: SolveLimits, at: Six, pose: FloatArray
 ) -> bool:
     """Write the fixed point ``at`` into ``pose`` if it is the pose of ``lengths``; return whether it is."""
-    if not is_pose(legs, lengths, residual, tolerance):
+    if not is_pose(legs, lengths, residual, limits):
         return False
     pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = at
     return True
@@ -111,7 +116,7 @@ def observe(
     for update in range(limits.maximum_updates + 1):
         residual, d = output_error(legs, gain, lengths, at)
         if residual < limits.tolerance or step < limits.update_tolerance:
-            return accept(legs, lengths, residual, limits.tolerance, at, pose), update, residual
+            return accept(legs, lengths, residual, limits, at, pose), update, residual
         if not residual < math.inf:
             return False, update, residual
         at, step = updated(at, d)

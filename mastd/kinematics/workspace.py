@@ -13,7 +13,10 @@ from mastd.arrays import BoolArray, FloatArray
 from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.inverse import actuator_lengths_batch
 from mastd.kinematics.jacobian import euler_jacobian_batch, geometric_jacobian_batch
-from mastd.kinematics.observer import SolveLimits, observe
+from mastd.kinematics.observer import MEASURED_REACH, SolveLimits, observe
+
+# Part of the longest stroke by which a length may be read beyond it and still be a measured one.
+_OVERRANGE = 0.1
 
 # Ends a solve where lengths no longer change.
 _EXACT = SolveLimits(tolerance=0.0, update_tolerance=1e-14, maximum_updates=100)
@@ -47,6 +50,12 @@ def within_strokes(geometry: Geometry, poses: FloatArray) -> BoolArray:
     lengths = lengths_at(geometry, poses)
     inside = (geometry.shortest_lengths <= lengths) & (lengths <= geometry.longest_lengths)
     return np.asarray(np.all(inside, axis=1))
+
+
+def measured_reach(geometry: Geometry) -> float:
+    """Return the largest |l − l₀| / l₀ of measured lengths: ``MEASURED_REACH``, more for long strokes."""
+    strokes = float(np.max(geometry.strokes / geometry.neutral_lengths))
+    return max(MEASURED_REACH, (1.0 + _OVERRANGE) * strokes)
 
 
 def axis_ends(geometry: Geometry, reach: FloatArray) -> FloatArray:
@@ -128,13 +137,14 @@ def independent_range(
     """
     neutral = lengths_at(geometry, np.zeros((1, 6)))[0]
     limit = float(np.min(geometry.strokes[list(group)]))
+    exact = _EXACT._replace(reach=measured_reach(geometry))
     reached = [0.0, 0.0]
     for side, sign in enumerate((-1.0, 1.0)):
         for count in range(1, round(limit / step) + 1):
             lengths = neutral.copy()
             lengths[list(group)] += sign * count * step
             pose = np.zeros(DEGREES_OF_FREEDOM)
-            converged, _, _ = observe(geometry.legs, gain, lengths, _EXACT, pose)
+            converged, _, _ = observe(geometry.legs, gain, lengths, exact, pose)
             errors = np.abs(lengths_at(geometry, pose)[0] - lengths)
             if not (converged and bool(np.all(errors <= agreement))):
                 break

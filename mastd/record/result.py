@@ -31,7 +31,7 @@ from mastd.record.completeness import completeness, criterion, judge_completenes
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.ride_figures import ride_figures
-from mastd.record.unasked_motion import judge_unasked, unasked_motion
+from mastd.record.unasked_motion import judge_unasked, unasked_motion, watch_of
 from mastd.record.writer import RUN_FILE
 from mastd.signals.acceleration_figures import ARMS, no_figures
 from mastd.signals.band import band_filter, judging_band
@@ -86,9 +86,11 @@ def make_result(run: Run) -> dict[str, object]:
         forces = forces[np.isfinite(forces)]
         internal = rms(forces) if len(forces) else None
         internal_peak = float(np.max(np.abs(forces))) if len(forces) else None
-    unasked = unasked_motion(aligned_accelerations(run, window), run.period)
+    arm, bound = watch_of(run.metadata)
+    unasked = unasked_motion(aligned_accelerations(run, window), run.period, arm)
     criteria = judge(_criteria(run), figures, accelerations, cycles, missed, internal)
-    stillness = judge_unasked(unasked, driven, _criteria(run).get("unasked_motion"))
+    stated = _criteria(run).get("unasked_motion")
+    stillness = judge_unasked(unasked, driven, stated if isinstance(stated, int | float) else bound)
     criteria += [stillness] if stillness is not None else []
     criteria += judge_completeness(_criteria(run), completeness(run, window))
     verdict = outcome if outcome != "completed" else _verdict(criteria)

@@ -84,7 +84,7 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     limits, sensors = table.limits, table.sensors
     values = np.zeros(LIMITS)
     values[LIMIT.stroke_margin] = limits.stroke_margin
-    values[LIMIT.velocity] = limits.velocity
+    values[LIMIT.velocity] = max(table.velocities)
     values[LIMIT.following_minimum] = limits.following_error.minimum
     values[LIMIT.following_at_velocity] = limits.following_error.at_maximum_velocity
     values[LIMIT.jerk] = limits.jerk
@@ -135,7 +135,7 @@ class Guard:
         self.model = GuardModel(
             neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
             strokes=np.array([actuator.stroke for actuator in table.links]),
-            velocities=np.full(n, table.limits.velocity),
+            velocities=np.array(table.velocities),
             forces=table.limits.force_share
             * np.array([type_.cylinder.maximum_force for type_ in table.types]),
             accelerations=np.full(n, table.limits.acceleration),

@@ -150,7 +150,7 @@ def newton(
     for update in range(limits.maximum_updates + 1):
         residual = normal_equations(legs, euler_rates, lengths, at, work)
         if residual < limits.tolerance or step < limits.update_tolerance:
-            return accept(legs, lengths, residual, limits.tolerance, at, pose), update, residual
+            return accept(legs, lengths, residual, limits, at, pose), update, residual
         if not residual < math.inf:
             return False, update, residual
         if not solve_symmetric(work) > MIN_PIVOT:

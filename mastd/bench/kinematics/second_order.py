@@ -114,9 +114,9 @@ def observe_from_neutral(
     residual, d = neutral_error(model, lengths)
     if residual < limits.tolerance:
         at = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        return accept(legs, lengths, residual, limits.tolerance, at, pose), 0, residual
+        return accept(legs, lengths, residual, limits, at, pose), 0, residual
     pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = d
-    rest = SolveLimits(limits.tolerance, limits.update_tolerance, limits.maximum_updates - 1)
+    rest = SolveLimits(limits.tolerance, limits.update_tolerance, limits.maximum_updates - 1, limits.reach)
     converged, updates, residual = observe(legs, model.gain, lengths, rest, pose)
     return converged, updates + 1, residual
 
@@ -170,7 +170,7 @@ def observe_second_order(
         else:
             residual, d = output_error(legs, model.gain, lengths, at)
         if residual < limits.tolerance or step < limits.update_tolerance:
-            return accept(legs, lengths, residual, limits.tolerance, at, pose), update, residual
+            return accept(legs, lengths, residual, limits, at, pose), update, residual
         if not residual < math.inf:
             return False, update, residual
         if update == 0 or (update == 1 and not cold):

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.delay_margin import feedback_proof
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
+    from mastd.kinematics.forward import Observer
     from mastd.loop.measurement.frame import channel_units
     from mastd.loop.process.compile_progress import report_compiling
     from mastd.motion.preflight.preflight import check
@@ -57,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.rigs.rigs import RigsSettings
     from mastd.settings.table.table import TableSettings
 
-    table = with_drive_gains(load(find("table", arguments.table), TableSettings))
+    table_path = find("table", arguments.table)
+    table = with_drive_gains(load(table_path, TableSettings))
+    Observer.of(table, table_path)
     daemon = with_computed_settings(table, load(find("daemon", arguments.config), DaemonSettings))
     path = find("profile", arguments.profile)
     text = read_text(path)

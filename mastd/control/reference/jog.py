@@ -122,7 +122,11 @@ def jog_actuator(
     lengths[actuator] += amount
     target = np.array(pose)
     converged, _, _ = observe(
-        geometry.legs, observer.gain, lengths, SolveLimits(0.0, 1e-13, _UPDATES), target
+        geometry.legs,
+        observer.gain,
+        lengths,
+        SolveLimits(0.0, 1e-13, _UPDATES, observer.limits.reach),
+        target,
     )
     others = np.abs(lengths_at(geometry, target)[0] - lengths)
     if not (converged and np.all(others <= STAYS)):

@@ -98,7 +98,7 @@ class PathLimits:
         """Take the limits out of the table's settings."""
         limits = table.limits
         reach = geometry.strokes - limits.stroke_margin
-        return cls(geometry, limits.velocity, limits.acceleration, reach, np.array(table.pose_limits))
+        return cls(geometry, max(table.velocities), limits.acceleration, reach, np.array(table.pose_limits))
 
     def contain(self, pose: FloatArray) -> bool:
         """Tell whether lengths and coordinates of ``pose`` (6,) keep the limits."""

@@ -216,7 +216,7 @@ def _constants(settings: ControlSettings, period: float) -> Constants:
         oldest_ratio=float(1.0 - (delay - feedforward.stream_delay / period)),
         balance=float(balance.gain),
         balance_limit=float(computed(balance.limit)),
-        trim_limit=float(settings.trim_limit),
+        trim_limit=float(computed(settings.trim_limit)),
         engage_time=float(settings.engage_time),
         valve_learning=feedforward.valve_learning,
         payload_learning=feedforward.payload_learning,

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
+import numpy as np
+
 from mastd.control.table.gains import with_feedback_gains
 from mastd.dynamics.oil_flow import oil_springs
+from mastd.dynamics.table_model import TableModel, mobility
+from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.performance import static_capacity
-from mastd.settings.core.base import Settings
+from mastd.settings.core.base import Settings, computed
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.table.table import TableSettings
+from mastd.settings.daemon.trust import UnaskedMotionSettings
+from mastd.settings.table.payload import NoPayload
+from mastd.settings.table.table import TableSettings, no_load_speed
 
 _S = TypeVar("_S", bound=Settings)
 
@@ -20,12 +26,20 @@ LOWERING_FACTOR, LEAST_LOWERING_S = 3.0, 30.0
 RAISING_VELOCITY, RAISING_S = 0.02, 15.0
 """m/s: slow, since raising teaches the valves that carry; faster only where the shortest stroke, from end to
 end, would take longer than this."""
+BRAKE_RATIO = 0.4
+"""Way in which a moving table comes to rest, over the shortest stroke."""
 BANDWIDTH_RATIO = 0.7
 """Bandwidth of the valves' inverse over the natural frequency of the slowest one (control study)."""
 WEIGHING_RATIO = 1.0 / 36.0
 """Mass that the weighing must tell, over what the actuators carry: seals and transducers allow no less."""
 CENTRE_RATIO = 0.012
 """The same of the centre of gravity, over the table's longer side."""
+FRICTION_RATIO, NOISE_RATIO, LEAST_UNASKED = 0.3, 6.0, 0.7
+"""Limit of the acceleration that nobody asked for, over what the sliding friction of all seals together makes
+of the bare table (twice what remained of it on six tables), and over the accelerometers' noise; the least
+one in m/s²."""
+TRIM_RATIO = 0.5
+"""Most that the control adds to the speed asked of a valve, over the fastest actuator's without load."""
 
 
 def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> DaemonSettings:
@@ -52,12 +66,39 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
         mass=_rounded(WEIGHING_RATIO * static_capacity(table, geometry), 2),
         centre=CENTRE_RATIO * max(table.body.size[:2]),
     )
-    control = daemon.control.model_copy(
+    fastest = max(no_load_speed(type_.cylinder, type_.valve, table.supply) for type_ in table.types)
+    control = _filled(daemon.control, trim_limit=_rounded(TRIM_RATIO * fastest, 1)).model_copy(
         update={"feedforward": feedforward, "balance": balance, "payload_check": payload_check}
     )
-    moves = _filled(daemon.moves, velocity=max(RAISING_VELOCITY, travel / RAISING_S))
-    settled = daemon.model_copy(update={"timeouts": timeouts, "control": control, "moves": moves})
+    moves = _filled(daemon.moves, velocity=max(RAISING_VELOCITY, travel / RAISING_S)).model_copy(
+        update={"brake": _filled(daemon.moves.brake, distance=_rounded(BRAKE_RATIO * 0.5 * travel, 3))}
+    )
+    settled = daemon.model_copy(
+        update={
+            "timeouts": timeouts,
+            "unasked_motion": _with_limits(daemon.unasked_motion, table, geometry),
+            "control": control,
+            "moves": moves,
+        }
+    )
     return with_feedback_gains(table, settled)
+
+
+def _with_limits(
+    unasked: UnaskedMotionSettings, table: TableSettings, geometry: Geometry
+) -> UnaskedMotionSettings:
+    """Return the watch for motion that nobody asked for with its lever arm and its limit at standstill."""
+    jacobian = neutral_jacobian(geometry)
+    longest = float(np.max(np.abs(jacobian[:, 3:])))
+    unasked = _filled(unasked, arm=_rounded(longest, 3) or 1.0)
+    arms = np.repeat([1.0, computed(unasked.arm)], 3)
+    seals = np.array([type_.cylinder.friction.coulomb for type_ in table.types])
+    moved = mobility(TableModel.from_settings(table, NoPayload()).mass_matrix, geometry)
+    guides = table.guides.friction * np.diag(moved) * [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    friction = float(np.max(arms * (np.abs(moved @ jacobian.T) @ seals + guides)))
+    noise = table.sensors.acceleration.noise if table.sensors.accelerometers else 0.0
+    limit = max(_rounded(FRICTION_RATIO * friction, 2), NOISE_RATIO * noise, LEAST_UNASKED)
+    return _filled(unasked, limit=limit)
 
 
 def _filled(settings: _S, **values: float) -> _S:
@@ -68,6 +109,6 @@ def _filled(settings: _S, **values: float) -> _S:
 
 def _rounded(value: float, digits: int) -> float:
     """Return the value with that many digits: it is shown, and more of them mean nothing."""
-    if not math.isfinite(value):
+    if value == 0.0 or not math.isfinite(value):
         return value
     return round(value, digits - 1 - math.floor(math.log10(value)))

@@ -59,7 +59,7 @@ LEARNING_COLUMNS = size_of(V)
 
 LENGTH_NOISE = 5.0e-6
 """Least noise of a window's travel in m: of two lengths, of the spool, of the pressures."""
-SPOOL_RATIO = 0.7
+SPOOL_RATIO = 0.6
 """Part of what the noise of the spool would let through a valve in a window that is left in the mean."""
 MIN_CHANGE = 10.0
 """Travel and compression, over the noise, below which a window says more of noise than of the valve.

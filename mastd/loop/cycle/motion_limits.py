@@ -39,7 +39,7 @@ def motion_limits(table: TableSettings, daemon: DaemonSettings, geometry: Geomet
                 [b.jerk] * 3 + [b.angular_jerk] * 3,
             ]
         ),
-        b.distance,
+        computed(b.distance),
         max(m.stop_time, stop),
         max(m.level_time, level),
         path,

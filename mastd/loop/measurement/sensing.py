@@ -36,9 +36,9 @@ from mastd.safety.pace import CommandLoss, PlantClock, SampleLoss
 from mastd.safety.round_trip import LineDelay
 from mastd.safety.states import State
 from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
+from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from mastd.signals.metrics import ROTATION_ARM
 from mastd.wire.plant.messages import Command, Sample, SampleFlag
 
 WATCHED: dict[State, int] = {
@@ -122,7 +122,10 @@ class Sensing:
         pose_model = _pose_model(table, daemon, observer)
         unasked = daemon.unasked_motion
         unasked_model = UnaskedModel(
-            float(ROTATION_ARM), float(unasked.limit), float(unasked.own_ratio), float(unasked.cross_ratio)
+            float(computed(unasked.arm)),
+            float(computed(unasked.limit)),
+            float(unasked.own_ratio),
+            float(unasked.cross_ratio),
         )
         self._model = SensingModel(
             FrameColumns.of(frame), pose_model, self._motion.model, self._guard.model, unasked_model
@@ -312,7 +315,7 @@ class Sensing:
 
     def _describe_unasked(self) -> str:
         axis, value, limit = self._state.unasked.found
-        arm, unit = (1.0, "m/s2") if axis < 3 else (ROTATION_ARM, "rad/s2")
+        arm, unit = (1.0, "m/s2") if axis < 3 else (self._model.unasked.arm, "rad/s2")
         found, most = (f"{number / arm:.2f} {unit}" for number in (value, limit))
         return f"{AXES[int(axis)]} {found} rms off the reference, limit {most}"
 
@@ -374,6 +377,9 @@ def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),
         limits=SolveLimits(
-            float(kinematics.tolerance), float(kinematics.update_tolerance), kinematics.maximum_updates
+            float(kinematics.tolerance),
+            float(kinematics.update_tolerance),
+            kinematics.maximum_updates or observer.updates(kinematics.update_tolerance),
+            observer.limits.reach,
         ),
     )

@@ -72,7 +72,7 @@ class Installation:
         table = with_drive_gains(load_text(texts["table"], str(table_path), TableSettings))
         daemon = load_text(texts["daemon"], str(daemon_path), DaemonSettings)
         daemon = with_computed_settings(table, daemon)
-        geometry = Geometry.from_settings(table)
+        observer = Observer.of(table, table_path)
         if identified_path is None and daemon.control.identified is not None:
             identified_path = Path(daemon.control.identified)
         identified = None
@@ -92,8 +92,8 @@ class Installation:
             table,
             daemon,
             texts,
-            geometry,
-            Observer(geometry),
+            observer.geometry,
+            observer,
             identified_path,
             identified,
             rigs_path,

@@ -39,6 +39,7 @@ from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
 from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds
+from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
@@ -126,7 +127,8 @@ class Envelope:
         self._point = point
         self._table = table
         self._geometry = Geometry.from_settings(table)
-        self._model = TableModel.from_settings(table, payload).values
+        model = TableModel.from_settings(table, payload)
+        self._model, self._standing = model.values, standing_limits(table, self._geometry, model)
         self._hydraulics = hydraulic_constants(table)
         self._bounds = actuator_bounds(table)
         self._pose_bounds = np.array(table.pose_limits)
@@ -135,7 +137,12 @@ class Envelope:
     def limits(self, scale: float = 1.0) -> tuple[Limit, ...]:
         """Return every limit at ``scale`` times the boxes' velocity, acceleration and jerk."""
         worst, forces = self._actuators(scale)
-        return (*self._actuator_limits(worst), self._pose_limit(), *self._oil_limits(scale, forces))
+        return (
+            *self._actuator_limits(worst),
+            self._pose_limit(),
+            *self._oil_limits(scale, forces),
+            *self._standing,
+        )
 
     def passing_scale(self) -> float:
         """Return the scale at which the least margin becomes zero, rounded down to a thousandth."""

@@ -278,7 +278,7 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.stroke] = (
         np.array([actuator.stroke for actuator in table.links]) - limits.stroke_margin
     )
-    bounds[ACTUATOR_VALUE.velocity] = limits.velocity
+    bounds[ACTUATOR_VALUE.velocity] = table.velocities
     bounds[ACTUATOR_VALUE.acceleration] = limits.acceleration
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
     forces = [limits.force_share * type_.cylinder.maximum_force for type_ in table.types]

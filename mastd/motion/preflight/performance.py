@@ -1,8 +1,8 @@
 """What a table can do along each axis by itself, from neutral: travel, velocity, acceleration, and the oil.
 
-Velocity: every actuator within the table's limit and the no-load speed of its valve, all together within the
-flow that the supply gives. Acceleration: forces of least norm (``mastd.dynamics.table_model``) that move the
-mass and carry the weight, each within ``force_share`` of its actuator.
+Velocity: every actuator within its limit, all together within the flow that the supply gives. Acceleration:
+forces of least norm (``mastd.dynamics.table_model``) that move the mass and carry the weight, each within
+``force_share`` of its actuator.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends
+from mastd.motion.preflight.limits import Limit
 from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.table.table import TableSettings
 
 HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
@@ -59,6 +61,33 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
     return min(carried, default=math.inf)
 
 
+def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
+    """Return what it takes that the table stands at neutral: mass that is carried, pressure of the supply.
+
+    ``model`` of the table with its payload. The pressure is that of the chamber that carries most, with the
+    return pressure in the other one. None where the actuators carry no weight.
+    """
+    capacity = static_capacity(table, geometry)
+    if not math.isfinite(capacity):
+        return ()
+    mass, x, y = model.values[:3]
+    wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0])
+    forces = np.linalg.pinv(neutral_jacobian(geometry).T) @ wrench
+    pressures = []
+    for force, type_ in zip(forces, table.types, strict=True):
+        first, second = type_.cylinder.piston_areas
+        carrying, other = (first, second) if force >= 0.0 else (second, first)
+        pressures.append((abs(float(force)) + table.supply.return_pressure * other) / carrying)
+    most = int(np.argmax(pressures))
+    pressure, given = pressures[most], table.supply.pressure
+    actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
+    whole = "table and payload, at rest"
+    return (
+        Limit("mass", float(mass), capacity, "kg", 1.0 - float(mass) / capacity, 0.0, whole),
+        Limit("supply_pressure", pressure, given, "Pa", 1.0 - pressure / given, 0.0, actuator),
+    )
+
+
 def heaviest_ratio(table: TableSettings, geometry: Geometry) -> float:
     """Return the mass of table and payload, over the table's own, that leaves the actuators room to move.
 
@@ -91,11 +120,9 @@ def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
     flow = float(areas @ np.abs(rates))
     bounds = [Bound(table.supply.limits.maximum_flow / flow, "supply")] if flow > 0.0 else []
-    for link, type_, rate in zip(table.links, table.types, np.abs(rates), strict=True):
+    for link, velocity, rate in zip(table.links, table.velocities, np.abs(rates), strict=True):
         if rate > 1e-9:
-            valve = no_load_speed(type_.cylinder, type_.valve, table.supply)
-            by = f"valve of {link.name}" if valve < table.limits.velocity else f"limit of {link.name}"
-            bounds.append(Bound(min(valve, table.limits.velocity) / float(rate), by))
+            bounds.append(Bound(velocity / float(rate), f"velocity of {link.name}"))
     least = min(bounds, key=lambda bound: bound.value, default=Bound(0.0, "no actuator"))
     return least, least.value * flow
 

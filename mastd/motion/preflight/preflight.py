@@ -13,18 +13,19 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import oil_column_frequencies
-from mastd.dynamics.table_model import TableModel
+from mastd.dynamics.table_model import Carried, TableModel
 from mastd.formats.opencrg.file import read_opencrg
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope import prove
 from mastd.motion.preflight.limits import Examiner, Findings, Limit, Load, Oil, Windows, all_windows
+from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.verdict import MAX_SCALE, Preflight, RideMode
 from mastd.motion.profile.compiler import Program, program
 from mastd.settings.core.quantity import Point
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.profile.stream import PoseStream
-from mastd.settings.table.payload import ExternalPayload, NoPayload, Payload, VehiclePayload
+from mastd.settings.table.payload import ExternalPayload, NoPayload, Payload, RigidPayload, VehiclePayload
 from mastd.settings.table.table import TableSettings
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ class _Bench:
     motion: Program
     examiner: Examiner
     model: TableModel
+    standing: tuple[Limit, ...]
+    """What it takes that the table stands with what it carries, whatever the motion."""
     rider: Rider | None
     tell: Tell | None
 
@@ -190,14 +193,12 @@ class _Bench:
     def of(cls, motion: Program, table: TableSettings, payload: Payload, tell: Tell | None) -> _Bench:
         """Return the bench; a vehicle is put on the table."""
         if not isinstance(payload, VehiclePayload):
-            model = TableModel.from_settings(table, payload)
-            return cls(motion, Examiner(table, payload), model, None, tell)
+            return cls(motion, Examiner(table, payload), *_standing(table, payload), None, tell)
         # Only here: reading the compiled parts of a vehicle takes half a second.
         from mastd.motion.preflight.riding import Rider
 
         rider = Rider(payload, table)
-        model = TableModel.from_settings(table, rider.body)
-        return cls(motion, Examiner(table, NoPayload()), model, rider, tell)
+        return cls(motion, Examiner(table, NoPayload()), *_standing(table, rider.body), rider, tell)
 
     def whole(self, factor: float) -> _Trial:
         """Return the whole motion at ``factor``, a vehicle simulated on it."""
@@ -207,6 +208,7 @@ class _Bench:
             load, soundness = self.rider.ride(timeline, self.tell)
         findings = self.examiner.walk(timeline, all_windows(timeline), load)
         limits, oil = self.examiner.limits(timeline, findings)
+        limits = (*limits, *self.standing)
         if soundness is not None:
             limits = (*limits, soundness.limit())
         return _Trial(factor, findings, limits, oil, load, soundness)
@@ -221,6 +223,13 @@ class _Bench:
         for series, full in zip(part.flows, known.findings.flows, strict=True):
             np.maximum(series, full * min(ratio, 1.0), out=series)
         return _least_margin(self.examiner.limits(timeline, part)[0])
+
+
+def _standing(
+    table: TableSettings, carried: NoPayload | RigidPayload | Carried
+) -> tuple[TableModel, tuple[Limit, ...]]:
+    model = TableModel.from_settings(table, carried)
+    return model, standing_limits(table, Geometry.from_settings(table), model)
 
 
 def _least_margin(limits: tuple[Limit, ...]) -> float:

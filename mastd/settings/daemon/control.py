@@ -124,8 +124,9 @@ class ControlSettings(Settings):
     identified: str | None = None
     """File of `mastd identify` whose values take the place of the nominal ones; a relative path starts at
     the settings' own folder."""
-    trim_limit: Annotated[Velocity, Field(ge=0, le=2)]
-    """Most that the control may add to the speed that the drive asks of a valve."""
+    trim_limit: Annotated[Velocity, Field(ge=0)] | None = None
+    """Most that the control may add to the speed that the drive asks of a valve; if left out, half of the
+    fastest actuator's without load."""
     engage_time: Annotated[Time, Field(gt=0, le=10)]
     """Time in which the control comes in once the drive follows."""
 

@@ -117,8 +117,9 @@ class BrakeSettings(Settings):
     """Each Euler angle."""
     angular_jerk: Annotated[AngularJerk, Field(gt=0)]
     """Each Euler angle."""
-    distance: Annotated[Length, Field(gt=0)]
-    """Longest way of C, and 1 m off it, that a deceleration may take; above it decelerates harder instead."""
+    distance: Annotated[Length, Field(gt=0)] | None = None
+    """Longest way of C, and 1 m off it, that a deceleration may take; above it decelerates harder instead. If
+    left out, 0.4 of the shortest stroke."""
 
 
 class MoveSettings(Settings):
@@ -152,8 +153,9 @@ class KinematicsSettings(Settings):
     """Sum of the length residuals below which the pose is found: what is shown is as wrong as that."""
     update_tolerance: Annotated[Length, Field(gt=0, le=1e-4)]
     """Size of an update below which the pose is found (measured lengths fit no pose exactly)."""
-    maximum_updates: Annotated[int, Field(ge=1, le=50)]
-    """Updates per cycle at most."""
+    maximum_updates: Annotated[int, Field(ge=1, le=50)] | None = None
+    """Updates per cycle at most; if left out, as many as the farthest pose within the strokes takes from
+    neutral."""
 
 
 class DaemonSettings(Settings):

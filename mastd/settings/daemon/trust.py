@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from mastd.settings.core.base import Settings
-from mastd.settings.core.quantity import Acceleration, Ratio, Time
+from mastd.settings.core.quantity import Acceleration, Length, Ratio, Time
 
 
 class RoundTripSettings(Settings):
@@ -40,8 +40,12 @@ class RoundTripSettings(Settings):
 class UnaskedMotionSettings(Settings):
     """Measured less reference acceleration of each axis, as effective value over a window."""
 
-    limit: Annotated[Acceleration, Field(gt=0)]
-    """At standstill; rotations count at 1.4 m."""
+    limit: Annotated[Acceleration, Field(gt=0)] | None = None
+    """At standstill; if left out, what friction that is not known and noise of the accelerometers can make,
+    at least 0.7 m/s²."""
+    arm: Annotated[Length, Field(gt=0)] | None = None
+    """Distance at which a rotation counts; if left out, the longest lever arm of an actuator about C, 1 m if
+    none has any."""
     own_ratio: Annotated[Ratio, Field(ge=0, le=2)]
     """Of what is asked of the axis itself, added to the limit."""
     cross_ratio: Annotated[Ratio, Field(ge=0, le=2)]

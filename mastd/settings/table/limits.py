@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -49,8 +50,9 @@ class FollowingErrorSettings(Settings):
 class LimitSettings(Settings):
     """What no motion may exceed."""
 
-    velocity: Velocity = Field(gt=0)
-    """Of an actuator."""
+    velocity: Annotated[Velocity, Field(gt=0)] | None = None
+    """Of an actuator; if left out, three quarters of the speed that each has without load. Where types
+    differ, those that are slower have the speed that they reach as their limit."""
     acceleration: Acceleration = Field(gt=0)
     """Of an actuator."""
     jerk: Jerk = Field(gt=0)

@@ -20,6 +20,7 @@ from mastd.settings.core.quantity import (
     Point,
 )
 from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
+from mastd.settings.table.held import condition, left_free
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
@@ -39,6 +40,9 @@ from mastd.settings.table.sensors import (
 MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
 """Metres between an actuator's neutral length and its joints' distance at neutral: rounding of a drawing."""
+
+VELOCITY_RATIO: Final = 0.75
+"""Limit of an actuator's velocity over its speed without load where none is stated."""
 
 Named = tuple[tuple[str | int, ...], str]
 """Place and name of something that must differ from its like."""
@@ -182,6 +186,15 @@ class TableSettings(Settings):
             raise ValueError("with all six freedoms nothing is guided: state freedoms, or leave guides out")
         return guides
 
+    @property
+    def velocities(self) -> tuple[float, ...]:
+        """Limit of the velocity of each link's actuator, m/s."""
+        stated = self.limits.velocity
+        if stated is not None and not self.actuators:
+            return (stated,) * len(self.links)
+        speeds = (no_load_speed(type_.cylinder, type_.valve, self.supply) for type_ in self.types)
+        return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
+
     @field_validator("links")
     @classmethod
     def _links_fit(cls, links: tuple[LinkSettings, ...], info: ValidationInfo) -> tuple[LinkSettings, ...]:
@@ -196,7 +209,8 @@ class TableSettings(Settings):
             problems.append(((), what))
         neutral_position = info.data.get("neutral_position")
         if neutral_position is not None:
-            problems += _wrong_lengths(links, neutral_position)
+            wrong = _wrong_lengths(links, neutral_position)
+            problems += wrong or left_free(_joints(links), neutral_position, freedoms)
         if "actuators" in info.data:
             problems += _wrong_types(links, info.data["actuators"])
         refuse(problems)
@@ -263,14 +277,21 @@ class TableSettings(Settings):
         types += [
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
-        for name, actuator, valve in types:
-            speed = no_load_speed(actuator, valve, info.data.get("supply"))
-            if not (limits.velocity <= speed):
-                what = (
-                    f"is {limits.velocity:g} m/s, "
-                    f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
-                )
-                problems.append((("velocity",), what))
+        supply = info.data.get("supply")
+        known = [one for one in types if one[1] is not None] or types[:1]
+        speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
+        if limits.velocity is not None and not (limits.velocity <= speed):
+            what = (
+                f"is {limits.velocity:g} m/s, "
+                f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
+            )
+            problems.append((("velocity",), what))
+        if "links" in info.data and "neutral_position" in info.data:
+            place = info.data["neutral_position"], info.data.get("freedoms", ())
+            number = condition(_joints(info.data["links"]), *place)
+            if not (limits.conditioning >= number):
+                what = f"is {limits.conditioning:g}, but at the neutral position the number is {number:.3g}"
+                problems.append((("conditioning",), what))
         refuse(problems)
         return limits
 
@@ -341,9 +362,11 @@ def _repeated(named: list[Named], what: str, elsewhere: Sequence[Named] = ()) ->
     return problems
 
 
-def _wrong_lengths(
-    links: tuple[LinkSettings, ...], neutral_position: tuple[float, float, float]
-) -> list[Problem]:
+def _joints(links: tuple[LinkSettings, ...]) -> list[tuple[Point, Point]]:
+    return [(link.table_joint, link.base_joint) for link in links]
+
+
+def _wrong_lengths(links: tuple[LinkSettings, ...], neutral_position: Point) -> list[Problem]:
     problems: list[Problem] = []
     for index, link in enumerate(links):
         at_neutral = tuple(c + p for c, p in zip(neutral_position, link.table_joint, strict=True))

@@ -36,7 +36,16 @@ def with_computed_gains(table: Path, directory: Path) -> Installation:
     return Installation.read(path, find("daemon", "simulated"))
 
 
-@pytest.mark.parametrize(("name", "axis"), [("mast6", "surge"), ("equals8", "heave"), ("uniaxial1", "surge"), ("biaxial4", "yaw")])
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [
+        ("mast6", "surge"),
+        ("equals8", "heave"),
+        ("quanser6", "surge"),
+        ("uniaxial1", "surge"),
+        ("biaxial4", "yaw"),
+    ],
+)
 def test_a_table_of_another_laboratory_follows_at_the_first_attempt(
     name: str, axis: str, shared: Path, tmp_path: Path
 ) -> None:

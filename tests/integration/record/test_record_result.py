@@ -139,6 +139,27 @@ def test_accelerations_are_judged_at_the_point_that_makes_the_motion(
     assert (given["thd"]["value"], given["thd"]["pass"]) == (None, False)
 
 
+def test_motion_that_nobody_asked_for_is_judged_by_the_watch_of_the_daemon(tmp_path: Path) -> None:
+    """0.1 rad/s² of yaw count at the lever arm of the head's settings; 5/7 of their limit are allowed."""
+    run = with_accelerations(synthetic())
+    times = np.arange(len(run.frames)) / RATE
+    run.column("pose_acceleration.yaw")[:] = 0.1 * np.sin(20.0 * np.pi * times)
+    for name, watch, arm, limit in (
+        ("none", {}, 1.4, 0.5),
+        ("large", {"daemon": {"unasked_motion": {"arm": 4.0, "limit": 0.5}}}, 4.0, 2.5 / 7.0),
+    ):
+        writer = RunWriter(tmp_path / f"{name}.mcap", run.channels, {**metadata(), **watch})
+        for number, frame in enumerate(run.frames):
+            writer.frame(number, memoryview(frame.tobytes()))
+        writer.finish({})
+        result = make_result(open_run(tmp_path / f"{name}.mcap"))
+        assert axes_of(result)["yaw"]["unasked_motion"] == pytest.approx(0.1 * arm, rel=0.01)
+        assert isinstance(result["criteria"], list)
+        criterion = next(one for one in result["criteria"] if one["name"] == "yaw.unasked_motion")
+        assert criterion["limit"] == pytest.approx(limit)
+        assert criterion["pass"] is (0.1 * arm <= limit)
+
+
 def test_command_sha256_covers_the_five_fields_of_the_profiles_window(tmp_path: Path) -> None:
     run = synthetic()
     names = [f"command.{field}.{actuator}" for field in COMMAND_FIELDS for actuator in range(1, 8)]

@@ -17,15 +17,17 @@ from mastd.bench.kinematics.newton import NORMAL_ROWS, Newton, solve_symmetric
 from mastd.bench.kinematics.rows import Rows, newton_rows, observe_rows, second_order_rows
 from mastd.bench.kinematics.second_order import SecondOrderObserver, length_hessian, observe_from_neutral
 from mastd.errors import KinematicsError
+from mastd.kinematics import workspace
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.observer import SolveLimits, null_residual, observe
 from mastd.kinematics.rotation import SMALL_ANGLE
 from mastd.kinematics.workspace import jacobians_at, lengths_at, within_strokes
 from mastd.reproduce.jin_2012.tables import grid
-from mastd.settings.core.loader import load
+from mastd.settings.core.loader import load, load_text
 from mastd.settings.table.table import TableSettings
 from tests.support.kinematics.bounds import pose_bounds
+from tests.support.random_tables import random_table
 
 TABLE = Path(__file__).parents[3] / "config" / "table.yaml"
 GEOMETRY = Geometry.from_settings(load(TABLE, TableSettings))
@@ -302,7 +304,7 @@ def test_hessian_is_the_second_difference_of_the_lengths() -> None:
 
 def test_a_geometry_that_does_not_contract_is_refused_with_the_figure() -> None:
     wide = dataclasses.replace(GEOMETRY, strokes=np.full(7, 0.6))
-    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*limit 0\.5.*Newton"):
+    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*limit 0\.5; shorter strokes"):
         Observer(wide)
     pose = np.array([0.05, -0.05, 0.05, 0.05, 0.02, -0.02])
     solution = Newton(wide).solve(lengths_at(wide, pose)[0])
@@ -322,6 +324,25 @@ def test_a_singular_neutral_pose_is_refused() -> None:
     )
     with pytest.raises(KinematicsError, match="rank 5 instead of 6"):
         Observer(geometry)
+
+
+@pytest.mark.parametrize("seed", [1161, 1001, 1002, 1010, 1020])
+def test_the_pose_is_found_from_neutral_wherever_the_strokes_end(seed: int) -> None:
+    """Lengths with noise at corners of the workspace and at the lower stops, as the first sample has them."""
+    geometry = Geometry.from_settings(load_text(random_table(seed), "table.yaml", TableSettings))
+    observer = Observer(geometry)
+    lowest = np.zeros((400, 6))
+    lowest[:, 2] = np.linspace(0.0, -1.5 * geometry.strokes.max(), 400)
+    inside = lowest[workspace.within_strokes(geometry, lowest)]
+    random = np.random.default_rng(seed)
+    corners = workspace.stroke_poses(geometry, observer.gain)
+    poses = np.vstack([inside[-1:], random.permutation(corners)[:60]])
+    noise = random.normal(0.0, 2e-6, (len(poses), geometry.actuators))
+    for pose, lengths in zip(poses, lengths_at(geometry, poses) + noise, strict=True):
+        solution = observer.solve(lengths)
+        assert solution.pose is not None
+        assert solution.updates <= observer.updates(1e-8)
+        assert np.abs(solution.pose - pose).max() < 1e-4
 
 
 def test_observer_reports_its_contraction_over_the_stroke() -> None:

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mastd.cli import main
 from mastd.commands.check import command as check_command
-from mastd.errors import SettingsError
+from mastd.errors import KinematicsError, SettingsError
 from mastd.motion.preflight import preflight
 from mastd.motion.preflight.limits import Examiner, Findings, Limit, Windows, all_windows
 from mastd.motion.preflight.preflight import check
@@ -319,6 +320,49 @@ def test_command_table_and_codes(tmp_path: Path, capsys: pytest.CaptureFixture[s
         run(str(path))
     assert caught.value.exit_code == 2
     assert caught.value.problems[0].startswith(f"{path}:3:5: segments[0].duration:")
+
+
+@pytest.mark.parametrize(
+    ("mass", "pressure", "lines"),
+    [
+        (45.0, 210, [r"mass +80 +71\.95 +t +-11% .*table and payload, at rest +<- exceeded"]),
+        (
+            45.0,
+            201,
+            [r"mass .*exceeded", r"supply pressure +210\.5 +201 +bar +-5% .*actuator 1: .*, at rest +<- exc"],
+        ),
+    ],
+)
+def test_what_the_table_cannot_carry_is_told_with_its_limit(
+    mass: float, pressure: int, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four actuators of 0.9 · 196 kN carry 71.95 t; a quarter of 80 t on 95 cm², 206.5 bar, against 4 bar."""
+    table, path = tmp_path / "table.yaml", tmp_path / "heavy.yaml"
+    text = find("table", "table").read_text(encoding="utf-8")
+    table.write_text(text.replace("  pressure: 210 bar", f"  pressure: {pressure} bar"), encoding="utf-8")
+    path.write_text(
+        f"name: heavy\npayload: {{kind: rigid, mass: {mass} t, centre_of_gravity: [0 m, 0 m, 0 m], "
+        "inertia: [9 t m2, 9 t m2, 9 t m2]}\nsegments:\n  - {kind: hold, duration: 1 s}\n",
+        encoding="utf-8",
+    )
+    assert run(str(path), "--table", str(table)) == 1
+    told = capsys.readouterr().out
+    for line in lines:
+        assert re.search(line, told), told
+    assert "maximum span that would pass: 0.0%" in told
+    played = ["--sim", "--lockstep", "--link", "direct", "--out", str(tmp_path / "runs")]
+    assert main(["run", str(path), "--table", str(table), *played]) == 2
+    told = capsys.readouterr().err
+    assert "heavy.yaml: refused, the check failed" in told
+    assert re.search(lines[-1], told)
+
+
+def test_strokes_too_long_for_the_forward_kinematics_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "table.yaml"
+    text = find("table", "table").read_text(encoding="utf-8")
+    table.write_text(text.replace("stroke: 50 mm", "stroke: 600 mm"), encoding="utf-8")
+    with pytest.raises(KinematicsError, match=rf"{table}: geometry: .* of the error .*, limit 0\.5; shorter"):
+        run("sine", "--table", str(table))
 
 
 def test_a_real_record(table: TableSettings) -> None:

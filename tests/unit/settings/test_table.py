@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from mastd.cli import main
 from mastd.errors import SettingsError, UsageError
 from mastd.settings.core import starter
 from mastd.settings.core.export import as_json, digest
@@ -212,16 +214,16 @@ def test_a_wrong_value_is_refused_in_its_line(old: str, new: str, problem: str) 
 
 def test_six_links_serve_and_five_do_not() -> None:
     links = re.split(r"(?=  - name: )", TEXT[TEXT.index("links:") : TEXT.index("supply:")])
-    six = TEXT.replace(links[-1], "\n")
+    six = TEXT.replace(links[1], "")
     assert len(load_text(six, "table.yaml", TableSettings).links) == 6
-    five = six.replace(links[-2], "\n")
+    five = six.replace(links[2], "")
     with pytest.raises(SettingsError, match=r"table.yaml:19:1: links: 5 actuators cannot hold 6 freedoms"):
         load_text(five, "table.yaml", TableSettings)
 
 
 def test_guides_hold_the_axes_in_which_the_table_is_not_free() -> None:
     links = re.split(r"(?=  - name: )", TEXT[TEXT.index("links:") : TEXT.index("supply:")])
-    five = TEXT.replace(links[-1], "\n").replace(links[-2], "\n")
+    five = TEXT.replace(links[-1], "\n").replace(links[1], "")
     guided = "freedoms: [yaw, sway, heave]\n" + re.sub(r"\n    (surge|roll|pitch):[^\n]*", "", five)
     table = load_text(guided, "table.yaml", TableSettings)
     assert table.freedoms == ("sway", "heave", "yaw")
@@ -345,9 +347,9 @@ def test_each_link_has_the_type_that_it_names(table: TableSettings) -> None:
             "actuators.vertical.relief_pressure: must be at least the supply's pressure, 210 bar",
         ),
         (
-            "rated_flow: 265 L/min",
-            "rated_flow: 165 L/min",
-            "valve, supply and piston area of horizontal allow only 0.4966 m/s",
+            "velocity: 0.6 m/s",
+            "velocity: 0.9 m/s",
+            "is 0.9 m/s, but valve, supply and piston area of horizontal allow only 0.7975 m/s",
         ),
         ("drive:\n", "valve: {}\ndrive:\n", "actuators: stands beside valve: state the types"),
         ("actuators:\n", "others:\n", "(file): neither actuator nor actuators are stated: state the types"),
@@ -358,6 +360,36 @@ def test_a_wrong_type_is_told_at_its_place(old: str, new: str, message: str) -> 
     with pytest.raises(SettingsError) as refused:
         load_text(TYPES.replace(old, new, 1), "table.yaml", TableSettings)
     assert message in str(refused.value)
+
+
+def test_each_type_has_the_velocity_that_it_reaches_as_its_limit() -> None:
+    """Speed without load: rated flow times the root of 206 over 70 bar, over the area."""
+    slower = TYPES.replace("rated_flow: 265 L/min", "rated_flow: 165 L/min", 1)
+    vertical, horizontal = 0.7975, 0.7975 * 165 / 265
+    stated = load_text(slower, "table.yaml", TableSettings)
+    assert stated.velocities == pytest.approx([0.6] * 4 + [horizontal] * 3, rel=1e-3)
+    left_out = load_text(slower.replace("  velocity: 0.6 m/s\n", ""), "table.yaml", TableSettings)
+    assert left_out.velocities == pytest.approx([0.75 * vertical] * 4 + [0.75 * horizontal] * 3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("removed", "told"),
+    [
+        (("longitudinal",), "links: the 6 actuators leave the table free in surge at its neutral position"),
+        ((), "limits.conditioning: is 1.2, but at the neutral position the number is 1.22"),
+    ],
+)
+def test_what_the_actuators_do_not_hold_is_told_when_the_file_is_read(
+    removed: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = yaml.safe_load(TEXT)
+    content["links"] = [link for link in content["links"] if link["name"] not in removed]
+    content["limits"]["conditioning"] = 1.2 if not removed else 3
+    path = tmp_path / "table.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    assert main(["check", "sine", "--table", str(path)]) == 2
+    line = capsys.readouterr().err.strip()
+    assert re.fullmatch(rf"{path}:\d+:\d+: {re.escape(told)}.*", line)
 
 
 def test_types_beside_one_type_for_all_are_refused() -> None:

@@ -189,8 +189,45 @@ def test_what_the_presets_leave_out_is_what_the_starter_table_needs() -> None:
     assert control.feedforward.bandwidth == pytest.approx(70.0)
     assert (control.payload_check.mass, control.payload_check.centre) == pytest.approx((2000.0, 0.06))
     assert control.balance.limit == pytest.approx(1e-3)
-    assert found.moves.velocity == pytest.approx(0.02)
+    assert (found.moves.velocity, found.moves.brake.distance) == pytest.approx((0.02, 0.02))
     assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((10.0, 30.0))
+    assert (found.unasked_motion.limit, found.unasked_motion.arm) == (0.7, 1.4)
+    assert control.trim_limit == 0.4
+
+
+def test_a_small_light_table_may_move_more_and_its_rotations_count_at_its_own_arms() -> None:
+    """A tenth of the starter's size and a fiftieth of its mass, under the same seals."""
+
+    def smaller(point: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(0.1 * coordinate for coordinate in point)
+
+    links = tuple(
+        link.model_copy(
+            update={
+                "table_joint": smaller(link.table_joint),
+                "base_joint": smaller(link.base_joint),
+                "neutral_length": 0.1 * link.neutral_length,
+            }
+        )
+        for link in TABLE.links
+    )
+    body = {"mass": 0.02 * TABLE.body.mass, "inertia": tuple(2e-4 * moment for moment in TABLE.body.inertia)}
+    small = TABLE.model_copy(
+        update={
+            "body": TABLE.body.model_copy(update=body),
+            "links": links,
+            "neutral_position": smaller(TABLE.neutral_position),
+        }
+    )
+    found = with_computed_settings(small, with_gain(0.0)).unasked_motion
+    assert found.arm == pytest.approx(0.14)
+    moment, inertia = 4 * 3000.0 * 0.08, 2e-4 * 14600.0
+    assert found.limit == pytest.approx(0.3 * 0.14 * moment / inertia, rel=0.05), "roll, in two digits"
+    noisy = TABLE.sensors.model_copy(
+        update={"acceleration": TABLE.sensors.acceleration.model_copy(update={"noise": 0.5})}
+    )
+    loud = with_computed_settings(TABLE.model_copy(update={"sensors": noisy}), with_gain(0.0))
+    assert loud.unasked_motion.limit == pytest.approx(3.0)
 
 
 def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> None:
@@ -204,11 +241,14 @@ def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> N
     )
     found = with_computed_settings(large, with_gain(0.0))
     assert found.control.feedforward.bandwidth == pytest.approx(28.0)
-    assert found.moves.velocity == pytest.approx(2.0 / 15.0)
+    assert (found.moves.velocity, found.moves.brake.distance) == pytest.approx((2.0 / 15.0, 0.4))
     assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((300.0, 600.0))
 
 
 def test_what_the_settings_state_stays() -> None:
     timeouts = DAEMON.timeouts.model_copy(update={"lowering": 12.0})
-    stated = with_gain(0.0).model_copy(update={"timeouts": timeouts})
-    assert with_computed_settings(TABLE, stated).timeouts.lowering == 12.0
+    unasked = DAEMON.unasked_motion.model_copy(update={"limit": 1.5})
+    stated = with_gain(0.0).model_copy(update={"timeouts": timeouts, "unasked_motion": unasked})
+    found = with_computed_settings(TABLE, stated)
+    assert found.timeouts.lowering == 12.0
+    assert (found.unasked_motion.limit, found.unasked_motion.arm) == (1.5, 1.4)
