@@ -1,0 +1,14 @@
+"""Tables of other laboratories with the gains that mastd computes instead of those that their files state."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_STATED = re.compile(r"^  (length_gain|valve_lead|pressure_damping): .*\n", re.M)
+
+
+def with_computed_gains(table: Path, to: Path) -> None:
+    """Write a table's file to ``to`` without the gains of its drive."""
+    text = _STATED.sub("", table.read_text(encoding="utf-8"))
+    to.write_text(re.sub(r"schema=\S+", "", text), encoding="utf-8")
