@@ -287,7 +287,7 @@ def test_the_same_bridge_serves_the_table_of_another_laboratory(lab: Lab, start:
 def test_the_bridge_finds_the_pose_and_the_internal_forces_of_the_table_it_is_told_of(
     start: Start, join: Join, tmp_path: Path
 ) -> None:
-    """24 actuators hold a tilted pose: accelerometers feel gravity, a length that does not fit shows in forces."""
+    """24 actuators hold a tilted pose: accelerometers feel gravity, a wrong length shows in forces."""
     path = tmp_path / "table.yaml"
     path.write_text(large_table(), encoding="utf-8")
     table = load(path, TableSettings)
