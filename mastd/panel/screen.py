@@ -172,8 +172,8 @@ def help_lines(view: View, display: Display) -> Lines:
     ]
     for note in (
         "Bars show each actuator within its stroke, retracted left; follow is the maximum following error "
-        "since arming, margin (mrg) the margin to the maximum force, residual how well the lengths fit one pose. "
-        "Where many stand side by side, * is near the end of the stroke and ! beyond it.",
+        "since arming, margin (mrg) the margin to the maximum force, residual how well the lengths fit one "
+        "pose. Where many stand side by side, * is near the end of the stroke and ! beyond it.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
         lines += paragraph(note, display.width)

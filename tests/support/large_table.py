@@ -69,6 +69,9 @@ def large_table() -> str:
     table["limits"].update(
         velocity="0.7 m/s",
         stroke_margin="5 mm",
+        redundancy_residual="5 mm",
+        redundancy_drift="2 mm",
+        following_error={"minimum": "50 mm", "at_maximum_velocity": "200 mm"},
         internal_force="10 MN",
         conditioning=20.0,
         pose={
