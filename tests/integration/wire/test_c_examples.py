@@ -329,6 +329,48 @@ def test_the_bridge_finds_the_pose_and_the_internal_forces_of_the_table_it_is_to
     assert forces == pytest.approx(stiffness * misfit * bound[3], abs=2e3)
 
 
+def test_the_bridge_serves_one_actuator_of_a_table_on_guides(start: Start) -> None:
+    """Surge alone, as a block written by hand: the accelerometer along it feels the second derivative."""
+    layout, omega, amplitude = table_layout(1, 1), 2.0 * np.pi * 2.0, 0.02
+    described: dict[str, object] = {
+        "table_joints": [-1.0, 0.0, 0.1],
+        "base_joints": [-3.0, 0.0, 1.1],
+        "neutral_position": [0.0, 0.0, 1.0],
+        "freedoms": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        "neutral_lengths": 2.0,
+        "strokes": 0.1,
+        "resting_lengths": 2.0,
+        "piston_areas": [0.01, 0.008],
+        "no_load_speeds": 1.5,
+        "accelerometer_positions": 0.0,
+        "accelerometer_directions": [1.0, 0.0, 0.0],
+        "gravity": 9.8,
+        "return_pressure": 4e5,
+        "low_pressure": 70e5,
+        "high_pressure": 210e5,
+    }
+    block = np.empty(layout.size)
+    for name, value in described.items():
+        block[layout.slices[name]] = value
+    agreed = LinkTerms.of(1, 1, "lockstep", 1_000_000, block.tobytes())
+    link = connect(start("lockstep", build="sanitized").address, agreed)
+    sample, order = Sample(agreed.sample_layout), Command(agreed.command_layout)
+    order.mode, order.stage = int(DriveMode.FOLLOW), int(Stage.HIGH)
+    order.field("force_references")[:] = -5e3
+    rows = []
+    for step in range(1500):
+        assert link.newest(sample, SECOND) == 1
+        front, back = sample.field("pressures")
+        rows.append((0.01 * front - 0.008 * back, sample.field("accelerometers")[0]))
+        order.field("lengths")[:] = 2.0 + amplitude * np.sin(omega * 1e-3 * step)
+        order.field("rates")[:] = amplitude * omega * np.cos(omega * 1e-3 * step)
+        assert link.send(order)
+    link.close()
+    forces, felt = np.array(rows)[1000:].T
+    assert np.mean(forces) == pytest.approx(-5e3, abs=50.0)
+    assert np.sqrt(2.0) * np.std(felt) == pytest.approx(amplitude * omega**2, rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
