@@ -2,7 +2,8 @@
  *
  *     plant_bridge [--address ADDRESS] [--mode free-run|lockstep] [--period-ns N] [--allow-remote]
  *
- * Everything about the link is complete. What belongs to your drive stands in the part THE DRIVE, between the marks
+ * The daemon's hello says how many actuators the table has, up to 24, and where they are; one program serves any
+ * table. Everything about the link is complete. What belongs to your drive stands in the part THE DRIVE, between the marks
  * "your drive" and "end": here a pretended, ideal one, so that a daemon can raise, play and lower against this
  * program as it is. Replace it, set SIMULATED to false, and start with the table lowered and nobody near it.
  * Ends on SIGTERM or SIGINT with 0; 2 says that it could not begin.
@@ -13,22 +14,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "wire.h"
+#include "table.h"
 
-/* What both ends have to agree on. The hashes are those of the layouts' texts, for instance
- *     printf '%s' 'command;lengths:7:m;rates:7:m/s;…;payload_wrench:6:N, N m' | sha256sum
- * A daemon with another number of links or accelerometers in its table's settings is refused by them. */
-#define LINKS 7
-#define ACCELEROMETERS 8
-#define SAMPLE_SHA256 "c0086770c089978cae2c43e75eff1a2f914d519fbe252c4bcd5608b3dc4b6106"
-#define COMMAND_SHA256 "e69a8f5fdc881bd85d3d1ca37dc9a9a36e42343bf5c21fbe9ba5b74850a7a898"
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 #define NAME "plant_bridge"
 #define SIMULATED true /* false as soon as oil flows */
 
@@ -41,32 +34,31 @@
 #define SHORTEST_PERIOD_NS 100000LL
 #define LONGEST_PERIOD_NS 100000000LL
 
+/* Blocks for the most actuators; on the link each field holds as many as the table has, without gaps. */
 struct command_block {
-    double lengths[LINKS];          /* m, at the end of the coming period */
-    double rates[LINKS];            /* m/s */
-    double accelerations[LINKS];    /* m/s2 */
-    double force_references[LINKS]; /* N, tension negative */
-    double valve_trims[LINKS];      /* m/s, added to the no-load speed asked of the valve */
-    double payload_wrench[6];       /* for simulated plants only */
+    double lengths[MOST_ACTUATORS];          /* m, at the end of the coming period */
+    double rates[MOST_ACTUATORS];            /* m/s */
+    double accelerations[MOST_ACTUATORS];    /* m/s2 */
+    double force_references[MOST_ACTUATORS]; /* N, tension negative */
+    double valve_trims[MOST_ACTUATORS];      /* m/s, added to the no-load speed asked of the valve */
+    double payload_wrench[6];                /* for simulated plants only */
 };
-#define COMMAND_VALUES (5 * LINKS + 6)
-_Static_assert(sizeof(struct command_block) == COMMAND_VALUES * sizeof(double), "a block has no gaps");
+#define COMMAND_VALUES(n) (5 * (n) + 6)
 
-struct sample_block {
-    double lengths[LINKS];         /* m */
-    double pressures[LINKS][2];    /* Pa */
-    double spools[LINKS];          /* 1 is fully open to chamber 1 */
-    double supply_pressure;        /* Pa */
-    double return_pressure;        /* Pa */
-    double supply_flow;            /* m3/s */
-    double oil_temperature;        /* K */
-    double oil_level;              /* 1 is full */
-    double accumulator_volume;     /* m3 */
-    double filter_pressure_drop;   /* Pa */
-    double accelerometers[ACCELEROMETERS]; /* m/s2, gravity included */
+struct sample_block { /* NAN: not known */
+    double lengths[MOST_ACTUATORS];      /* m */
+    double pressures[MOST_ACTUATORS][2]; /* Pa */
+    double spools[MOST_ACTUATORS];       /* 1 is fully open to chamber 1 */
+    double supply_pressure;              /* Pa */
+    double return_pressure;              /* Pa */
+    double supply_flow;                  /* m3/s */
+    double oil_temperature;              /* K */
+    double oil_level;                    /* 1 is full */
+    double accumulator_volume;           /* m3 */
+    double filter_pressure_drop;         /* Pa */
+    double accelerometers[MOST_ACCELEROMETERS]; /* m/s2, gravity included */
 };
-#define SAMPLE_VALUES (4 * LINKS + 7 + ACCELEROMETERS)
-_Static_assert(sizeof(struct sample_block) == SAMPLE_VALUES * sizeof(double), "a block has no gaps");
+#define SAMPLE_VALUES(n, m) (4 * (n) + 7 + (m))
 
 enum drive_mode { DISABLED, FOLLOW, LOWER };
 enum stage { OFF, LOW, HIGH };
@@ -88,40 +80,31 @@ struct command {
 
 struct sample {
     int64_t stage, flags;
-    uint8_t valid[(SAMPLE_VALUES + 7) / 8]; /* a bit per value of the block, least significant first */
     struct sample_block block;
 };
 
 /* === THE DRIVE ===
- * your drive: here it is pretended. Each link follows its set-point closely and pushes with exactly the force that
- * the daemon expects; the supply's pressure rises and falls evenly. A real drive moves by itself:
- * drive_advance then only watches the time-out, if the drive does not do so on its own. */
+ * your drive: here it is pretended. Each actuator follows its set-point closely and pushes with exactly the force that
+ * the daemon expects, and with what its oil adds where the lengths fit no pose; the supply's pressure rises and falls
+ * evenly. A real drive moves by itself: drive_advance then only watches the time-out, if the drive does not do so on
+ * its own. */
 
 #define BANDWIDTH 100.0           /* rad/s */
-#define FASTEST 0.6               /* m/s */
 #define COMMAND_TIMEOUT_S 0.12    /* without commands: fade the last rate out, hold, then lower the table */
 #define FADE_S 0.2
 #define HOLD_S 2.0
 #define LOWERING_SPEED 0.01       /* m/s */
-#define NO_LOAD_SPEED 0.8         /* m/s with the valve fully open */
-#define PISTON_AREA 0.0095        /* m2, both sides */
-#define RETURN_PRESSURE 4e5       /* Pa */
 #define RISE_TIME_S 0.5           /* from nothing to the high stage */
-#define STIFFNESS 2e8             /* N/m, of the oil of one link */
-#define GRAVITY 9.80665
-
-static const double STAGE_PRESSURE[] = {RETURN_PRESSURE, 70e5, 210e5};
-/* On the lower stops, 50 mm below neutral: four vertical links, then two lateral ones and the longitudinal one. */
-static const double RESTING[LINKS] = {1.15, 1.15, 1.15, 1.15, 1.2010412149, 1.2010412149, 1.2010412149};
-static const double WARP[4] = {0.5, -0.5, 0.5, -0.5}; /* how their forces can balance each other and move nothing */
-static const double STROKE[2] = {1.15, 1.25}; /* m, shortest and longest */
-/* Share of the vertical along each accelerometer, the table level: four look upwards, two to the left, two ahead. */
-static const double UPWARDS[ACCELEROMETERS] = {1, 1, 1, 1, 0, 0, 0, 0};
+#define BULK_MODULUS 7e8          /* Pa */
+#define DEAD_LENGTH 0.02          /* m of oil that a chamber keeps at the end of the stroke */
 
 struct drive {
+    struct table table; /* no actuators: of none yet */
     struct command newest;
-    double lengths[LINKS], rates[LINKS], forces[LINKS];
-    double heave_rate, heave_acceleration; /* as the vertical links have them */
+    double lengths[MOST_ACTUATORS], rates[MOST_ACTUATORS], forces[MOST_ACTUATORS];
+    struct pose pose;
+    double velocity[AXES], acceleration[AXES]; /* of C, and of the rotation; in B */
+    double stiffness;                          /* N/m, of the oil of one actuator in the mean */
     double supply_pressure;
     double silent_s; /* since the newest command */
     int64_t flags;
@@ -132,9 +115,33 @@ struct drive {
 static bool drive_open(struct drive *drive)
 {
     memset(drive, 0, sizeof *drive);
-    memcpy(drive->lengths, RESTING, sizeof RESTING);
-    drive->supply_pressure = RETURN_PRESSURE;
     drive->noise = 1;
+    return true;
+}
+
+/* Take the table that a daemon describes; false with one line in `reason` if the drive is not that table's. A real
+ * drive compares number, strokes and areas with its own; this one becomes that of the first table. */
+static bool drive_serve(struct drive *drive, const struct table *table, char *reason, size_t size)
+{
+    if (drive->table.actuators > 0) {
+        if (memcmp(&drive->table, table, sizeof *table) == 0)
+            return true;
+        snprintf(reason, size, "table: the daemon's is another one than this drive has served since it was started, "
+                               "with %" PRId64 " actuators; end and start plant_bridge", drive->table.actuators);
+        return false;
+    }
+    drive->table = *table;
+    drive->supply_pressure = table->stage_pressures[OFF];
+    for (int k = 0; k < table->actuators; k++) {
+        double area = table->piston_areas[k][0] + table->piston_areas[k][1];
+        drive->stiffness += BULK_MODULUS * area / (table->strokes[k] + DEAD_LENGTH) / (double)table->actuators;
+    }
+    memcpy(drive->lengths, table->resting_lengths, sizeof drive->lengths);
+    memcpy(drive->pose.position, table->neutral_position, sizeof drive->pose.position);
+    for (int i = 0; i < 3; i++)
+        drive->pose.axes[i][i] = 1.0;
+    double moved[AXES], misfit[MOST_ACTUATORS], rows[AXES][MOST_ACTUATORS];
+    follow_lengths(table, drive->lengths, 20, &drive->pose, moved, misfit, rows);
     return true;
 }
 
@@ -143,9 +150,15 @@ static bool drive_open(struct drive *drive)
 static void drive_write(struct drive *drive, const struct command *command, double passed_s)
 {
     drive->newest = *command;
-    for (int k = 0; k < LINKS; k++)
+    for (int k = 0; k < drive->table.actuators; k++)
         drive->newest.block.lengths[k] += passed_s * command->block.rates[k];
     drive->silent_s = 0.0;
+}
+
+static double within_stroke(const struct table *table, int k, double length)
+{
+    return fmin(fmax(length, table->neutral_lengths[k] - table->strokes[k]),
+                table->neutral_lengths[k] + table->strokes[k]);
 }
 
 /* Second order, critically damped, in a step that is stable for any period. The set-point goes on at its rate, so that
@@ -154,58 +167,77 @@ static void follow(struct drive *drive, double period_s)
 {
     double turn = BANDWIDTH * period_s;
     struct command_block *to = &drive->newest.block;
-    for (int k = 0; k < LINKS; k++) {
-        double distance = fmin(fmax(to->lengths[k], STROKE[0]), STROKE[1]) - drive->lengths[k];
+    for (int k = 0; k < drive->table.actuators; k++) {
+        double distance = within_stroke(&drive->table, k, to->lengths[k]) - drive->lengths[k];
         double rate = drive->rates[k] + turn * (BANDWIDTH * distance + 2.0 * to->rates[k]);
-        drive->rates[k] = fmin(fmax(rate / (1.0 + 2.0 * turn + turn * turn), -FASTEST), FASTEST);
+        double fastest = drive->table.no_load_speeds[k];
+        drive->rates[k] = fmin(fmax(rate / (1.0 + 2.0 * turn + turn * turn), -fastest), fastest);
         drive->lengths[k] += drive->rates[k] * period_s;
-        drive->forces[k] = to->force_references[k];
         to->lengths[k] += to->rates[k] * period_s;
     }
-    double bound = 0.0; /* the four vertical links fight each other as far as they do not end in one plane */
-    for (int k = 0; k < 4; k++)
-        bound += WARP[k] * (STIFFNESS * drive->lengths[k] - drive->forces[k]);
-    for (int k = 0; k < 4; k++)
-        drive->forces[k] += WARP[k] * bound;
 }
 
 static void fade(struct drive *drive, double left, double period_s)
 {
-    for (int k = 0; k < LINKS; k++) {
+    for (int k = 0; k < drive->table.actuators; k++) {
         double length = drive->lengths[k] + left * drive->rates[k] * period_s;
-        drive->lengths[k] = fmin(fmax(length, STROKE[0]), STROKE[1]);
+        drive->lengths[k] = within_stroke(&drive->table, k, length);
     }
 }
 
-/* All links reach their stops at the same time, so that their lengths fit one table all the way. */
+/* All actuators reach their stops at the same time, so that their lengths fit one table all the way. */
 static void lower(struct drive *drive, double period_s)
 {
+    const double *resting = drive->table.resting_lengths;
     double farthest = 0.0;
-    for (int k = 0; k < LINKS; k++)
-        farthest = fmax(farthest, fabs(RESTING[k] - drive->lengths[k]));
+    for (int k = 0; k < drive->table.actuators; k++)
+        farthest = fmax(farthest, fabs(resting[k] - drive->lengths[k]));
     bool moving = farthest > 0.0;
     double share = moving ? fmin(LOWERING_SPEED * period_s / farthest, 1.0) : 0.0;
-    for (int k = 0; k < LINKS; k++) {
-        double step = share * (RESTING[k] - drive->lengths[k]);
+    for (int k = 0; k < drive->table.actuators; k++) {
+        double step = share * (resting[k] - drive->lengths[k]);
         drive->rates[k] = step / period_s;
-        drive->lengths[k] = share < 1.0 ? drive->lengths[k] + step : RESTING[k];
+        drive->lengths[k] = share < 1.0 ? drive->lengths[k] + step : resting[k];
         if (!moving)
             drive->forces[k] = 0.0; /* the stops carry the table */
     }
     drive->flags |= moving ? DRIVE_LOWERING : 0;
 }
 
+/* The table goes where the lengths take it; what they do not fit presses the actuators against each other. */
+static void move_table(struct drive *drive, bool pushing, double period_s)
+{
+    const struct table *table = &drive->table;
+    double moved[AXES], misfit[MOST_ACTUATORS], rows[AXES][MOST_ACTUATORS];
+    follow_lengths(table, drive->lengths, 2, &drive->pose, moved, misfit, rows);
+    for (int j = 0; j < AXES; j++) {
+        double before = drive->velocity[j];
+        drive->velocity[j] = moved[j] / period_s;
+        drive->acceleration[j] = (drive->velocity[j] - before) / period_s;
+    }
+    if (!pushing)
+        return;
+    memcpy(drive->forces, drive->newest.block.force_references, sizeof drive->forces);
+    keep_common(table, rows, drive->forces);
+    for (int k = 0; k < table->actuators; k++)
+        drive->forces[k] += drive->stiffness * misfit[k];
+}
+
 /* Let one period pass. */
 static void drive_advance(struct drive *drive, double period_s)
 {
-    double asked = STAGE_PRESSURE[drive->newest.stage];
-    double change = (STAGE_PRESSURE[HIGH] - RETURN_PRESSURE) * period_s / RISE_TIME_S;
-    drive->supply_pressure += fmin(fmax(asked - drive->supply_pressure, -change), change);
+    const double *pressures = drive->table.stage_pressures;
+    if (drive->table.actuators == 0)
+        return; /* no daemon has said yet what table this is */
+    double change = (pressures[HIGH] - pressures[OFF]) * period_s / RISE_TIME_S;
+    drive->supply_pressure +=
+        fmin(fmax(pressures[drive->newest.stage] - drive->supply_pressure, -change), change);
     drive->silent_s += period_s;
     drive->flags = 0;
 
     double late_s = drive->silent_s - COMMAND_TIMEOUT_S;
-    if (drive->newest.mode != FOLLOW || drive->supply_pressure < STAGE_PRESSURE[LOW]) {
+    bool following = drive->newest.mode == FOLLOW && drive->supply_pressure >= pressures[LOW];
+    if (!following) {
         lower(drive, period_s);
     } else if (late_s <= 0.0) {
         follow(drive, period_s);
@@ -220,9 +252,7 @@ static void drive_advance(struct drive *drive, double period_s)
             memset(drive->rates, 0, sizeof drive->rates);
         }
     }
-    double before = drive->heave_rate;
-    drive->heave_rate = (drive->rates[0] + drive->rates[1] + drive->rates[2] + drive->rates[3]) / 4.0;
-    drive->heave_acceleration = (drive->heave_rate - before) / period_s;
+    move_table(drive, following && late_s <= 0.0, period_s);
 }
 
 /* A reading's noise, −size to size: a pressure or spool that never changes at all is taken for a frozen sensor. */
@@ -232,40 +262,49 @@ static double noise(struct drive *drive, double size)
     return size * (drive->noise / 2147483648.0 - 1.0);
 }
 
-static void set_invalid(struct sample *sample, const double *value)
+/* Specific force along accelerometer k: the acceleration of its place, and gravity. */
+static double felt(const struct drive *drive, int k)
 {
-    size_t place = (size_t)(value - (const double *)&sample->block);
-    sample->valid[place / 8] &= (uint8_t)~(1u << place % 8);
+    const struct table *table = &drive->table;
+    double arm[3], axis[3], turning[3], swing[3], inward[3], sum[3];
+    in_ground(&drive->pose, table->accelerometer_positions[k], arm);
+    in_ground(&drive->pose, table->accelerometer_directions[k], axis);
+    cross(drive->acceleration + 3, arm, turning);
+    cross(drive->velocity + 3, arm, swing);
+    cross(drive->velocity + 3, swing, inward);
+    for (int i = 0; i < 3; i++)
+        sum[i] = drive->acceleration[i] + turning[i] + inward[i] + (i == 2 ? table->gravity : 0.0);
+    return dot(axis, sum, 3);
 }
 
-/* Read all sensors. What the drive does not measure is marked by `set_invalid`. */
+/* Read all sensors. What the drive does not measure is NAN. */
 static void drive_read(struct drive *drive, struct sample *sample)
 {
+    const struct table *table = &drive->table;
     struct sample_block *block = &sample->block;
     double pressure = drive->supply_pressure, flow = 0.0;
     sample->stage = OFF;
-    while (sample->stage < HIGH && pressure >= 0.95 * STAGE_PRESSURE[sample->stage + 1])
+    while (sample->stage < HIGH && pressure >= 0.95 * table->stage_pressures[sample->stage + 1])
         sample->stage++;
     sample->flags = drive->flags;
-    memset(sample->valid, 0xff, sizeof sample->valid);
-    for (int k = 0; k < LINKS; k++) {
-        double middle = 0.5 * (pressure + RETURN_PRESSURE), half = 0.5 * drive->forces[k] / PISTON_AREA;
+    for (int k = 0; k < table->actuators; k++) {
+        const double *areas = table->piston_areas[k];
+        double back = 0.5 * (pressure + table->stage_pressures[OFF]) - 0.5 * drive->forces[k] / areas[1];
         block->lengths[k] = drive->lengths[k];
-        block->pressures[k][0] = middle + half + noise(drive, 2e4);
-        block->pressures[k][1] = middle - half + noise(drive, 2e4);
-        block->spools[k] = drive->rates[k] / NO_LOAD_SPEED + noise(drive, 5e-4);
-        flow += PISTON_AREA * fabs(drive->rates[k]);
+        block->pressures[k][0] = (back * areas[1] + drive->forces[k]) / areas[0] + noise(drive, 2e4);
+        block->pressures[k][1] = back + noise(drive, 2e4);
+        block->spools[k] = drive->rates[k] / table->no_load_speeds[k] + noise(drive, 5e-4);
+        flow += areas[drive->rates[k] < 0.0] * fabs(drive->rates[k]);
     }
     block->supply_pressure = pressure;
-    block->return_pressure = RETURN_PRESSURE;
+    block->return_pressure = table->stage_pressures[OFF];
     block->supply_flow = flow;
     block->oil_temperature = 318.15;
     block->oil_level = 1.0;
-    block->accumulator_volume = 0.0;
-    set_invalid(sample, &block->accumulator_volume);
+    block->accumulator_volume = NAN;
     block->filter_pressure_drop = 0.2e5;
-    for (int k = 0; k < ACCELEROMETERS; k++)
-        block->accelerometers[k] = (GRAVITY + drive->heave_acceleration) * UPWARDS[k] + noise(drive, 5e-3);
+    for (int k = 0; k < table->accelerometers; k++)
+        block->accelerometers[k] = felt(drive, k) + noise(drive, 5e-3);
 }
 
 /* Leave the drive safe: this program ends now, and no commands will come. */
@@ -299,6 +338,7 @@ struct plant {
     char holder_text[2 * TEXT_BYTES + 64];
     int64_t heard_ns; /* when the holder last spoke */
     int64_t applied;  /* sequence of the last command in this session, −1 before the first */
+    char sample_sha256[65], command_sha256[65]; /* of the layouts of the holder's table */
     int64_t complained_ns;
     struct counters counters;
     struct drive drive;
@@ -337,8 +377,8 @@ static void send_welcome(struct plant *plant)
     frame_begin(frame);
     put_map(frame, 9, "welcome");
     put_integer_entry(frame, "protocol_version", PROTOCOL_VERSION);
-    put_text_entry(frame, "sample_sha256", SAMPLE_SHA256);
-    put_text_entry(frame, "command_sha256", COMMAND_SHA256);
+    put_text_entry(frame, "sample_sha256", plant->sample_sha256);
+    put_text_entry(frame, "command_sha256", plant->command_sha256);
     put_text_entry(frame, "mode", MODES[plant->mode]);
     put_integer_entry(frame, "period_ns", plant->period_ns);
     put_integer_entry(frame, "boot_id", plant->boot_id);
@@ -394,6 +434,23 @@ __attribute__((format(printf, 3, 4))) static void complain(struct plant *plant, 
     send_refused(plant, peer, &reasons, "");
 }
 
+/* Write a block as the link has it: fields without gaps, and a bit for each value that is known. */
+static void put_sample_block(struct frame *frame, const struct table *table, const struct sample_block *block)
+{
+    double values[SAMPLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS)], *at = values;
+    uint8_t valid[(sizeof values / sizeof *values + 7) / 8] = {0};
+    size_t n = (size_t)table->actuators, m = (size_t)table->accelerometers, count = SAMPLE_VALUES(n, m);
+    const struct { const void *from; size_t count; } fields[] = {
+        {block->lengths, n}, {block->pressures, 2 * n}, {block->spools, n}, {&block->supply_pressure, 7},
+        {block->accelerometers, m}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; at += fields[k++].count)
+        memcpy(at, fields[k].from, fields[k].count * sizeof *at);
+    for (size_t k = 0; k < count; k++)
+        valid[k / 8] |= (uint8_t)(isfinite(values[k]) ? 1u << k % 8 : 0u);
+    put_block(frame, valid, (count + 7) / 8);
+    put_block(frame, values, count * sizeof *values);
+}
+
 static void send_sample(struct plant *plant)
 {
     struct sample sample;
@@ -411,8 +468,7 @@ static void send_sample(struct plant *plant)
     put_integer(frame, plant->applied);
     put_integer(frame, sample.stage);
     put_integer(frame, sample.flags);
-    put_block(frame, sample.valid, sizeof sample.valid);
-    put_block(frame, &sample.block, sizeof sample.block);
+    put_sample_block(frame, &plant->drive.table, &sample.block);
     send_frame(plant, &plant->holder);
 }
 
@@ -429,6 +485,8 @@ static void compare_text(struct reasons *reasons, const char *what, const char *
 static enum event take_hello(struct plant *plant, const struct peer *peer, const msgpack_object *map)
 {
     static struct reasons reasons;
+    static struct table table;
+    char reason[TEXT_BYTES], own_sample[65], own_command[65];
     char sample_sha256[TEXT_BYTES], command_sha256[TEXT_BYTES], mode[TEXT_BYTES], name[TEXT_BYTES], host[TEXT_BYTES];
     int64_t version, period_ns = 0, pid = 0;
     reasons.count = 0;
@@ -443,9 +501,12 @@ static enum event take_hello(struct plant *plant, const struct peer *peer, const
                !take_integer(entry(map, "pid"), INT64_MIN, INT64_MAX, &pid)) {
         add_reason(&reasons, "hello: sample_sha256, command_sha256, mode, name and host must be text of at most %d "
                              "characters, period_ns and pid integers", LONGEST_TEXT);
+    } else if (!take_table(map, &table, reason, sizeof reason)) {
+        add_reason(&reasons, "%s", reason);
     } else {
-        compare_text(&reasons, "sample layout", SAMPLE_SHA256, sample_sha256);
-        compare_text(&reasons, "command layout", COMMAND_SHA256, command_sha256);
+        layout_hashes(&table, own_sample, own_command);
+        compare_text(&reasons, "sample layout", own_sample, sample_sha256);
+        compare_text(&reasons, "command layout", own_command, command_sha256);
         compare_text(&reasons, "mode", MODES[plant->mode], mode);
         if (period_ns != plant->period_ns)
             add_reason(&reasons, "period: plant %" PRId64 " ns, daemon %" PRId64 " ns", plant->period_ns, period_ns);
@@ -466,17 +527,39 @@ static enum event take_hello(struct plant *plant, const struct peer *peer, const
             return OTHER;
         }
     }
+    if (!drive_serve(&plant->drive, &table, reason, sizeof reason)) {
+        add_reason(&reasons, "%s", reason);
+        send_refused(plant, peer, &reasons, "");
+        return OTHER;
+    }
     plant->holder = *peer;
     plant->heard_ns = monotonic_ns();
     plant->applied = -1;
+    memcpy(plant->sample_sha256, own_sample, sizeof own_sample);
+    memcpy(plant->command_sha256, own_command, sizeof own_command);
     snprintf(plant->holder_text, sizeof plant->holder_text, "%s (pid %" PRId64 " on %s)", name, pid, host);
     send_welcome(plant);
     return WELCOMED;
 }
 
+/* Read a block as the link has it; false if it is not one of a table with n actuators. */
+static bool take_command_block(const msgpack_object *object, int64_t n, struct command_block *block)
+{
+    double values[COMMAND_VALUES(MOST_ACTUATORS)];
+    if (!take_block(object, values, (size_t)COMMAND_VALUES(n)))
+        return false;
+    const double *at = take_run(values, block->lengths, n);
+    at = take_run(at, block->rates, n);
+    at = take_run(at, block->accelerations, n);
+    at = take_run(at, block->force_references, n);
+    at = take_run(at, block->valve_trims, n);
+    take_run(at, block->payload_wrench, 6);
+    return true;
+}
+
 static enum event take_command(struct plant *plant, const struct peer *peer, const msgpack_object *array)
 {
-    struct command command;
+    struct command command = {0};
     const msgpack_object *entries = array->via.array.ptr;
     int64_t sequence, step;
     if (array->via.array.size != 6 || !is_text(&entries[0], "command") ||
@@ -484,7 +567,7 @@ static enum event take_command(struct plant *plant, const struct peer *peer, con
         !take_integer(&entries[2], INT64_MIN, INT64_MAX, &step) ||
         !take_integer(&entries[3], DISABLED, LOWER, &command.mode) ||
         !take_integer(&entries[4], OFF, HIGH, &command.stage) ||
-        !take_block(&entries[5], &command.block, COMMAND_VALUES)) {
+        entries[5].type != MSGPACK_OBJECT_BIN) {
         plant->counters.invalid++;
         return OTHER;
     }
@@ -496,7 +579,11 @@ static enum event take_command(struct plant *plant, const struct peer *peer, con
             complain(plant, peer, "the plant is in use by %s", plant->holder_text);
         return OTHER;
     }
-    if (!all_finite(&command.block, COMMAND_VALUES)) {
+    if (!take_command_block(&entries[5], plant->drive.table.actuators, &command.block)) {
+        plant->counters.invalid++;
+        return OTHER;
+    }
+    if (!all_finite(&command.block, sizeof command.block / sizeof(double))) {
         plant->counters.invalid++;
         complain(plant, peer, "command %" PRId64 " is not finite", sequence);
         return OTHER;

@@ -12,7 +12,7 @@ from mastd.program import CommandParser, run
 
 COMMANDS = (
     "init",
-    "table",
+    "table.command",
     "profiles",
     "check.command",
     "run",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from rich.text import Text
@@ -24,39 +25,74 @@ _MAX_NAME_LENGTH: Final = 24
 _NUMBERS: Final = " offset mm follow mm   a/b bar  force kN margin %"
 _LENGTH: Final = "  length mm"
 _NOTE: Final = len(" NEAR END")
+MANY: Final = 8
+"""Most actuators that have a row each at every height."""
+_CELL: Final = f"{'offset mm':>11} {'force kN':>8}{'mrg %':>6}"
+"""Heading above each column where actuators stand side by side; the last figure is the margin."""
+_MARKS: Final = {" NEAR END": "*", " BEYOND!": "!"}
 
 
 def actuator_rows(view: View, display: Display) -> list[list[Text]]:
-    """Return a row for each actuator behind a heading; where there is room with its name and whole length."""
+    """Return a row for each actuator behind a heading; where there is room with its name and whole length.
+
+    More than ``MANY`` stand side by side, with fewer figures, where there is no room for a row each.
+    """
     found = actuators(view.status, view.description)
     if not found:
         return [[joined([("actuators not known", QUIET)])]]
+    lies = text(view.status, "state") in LYING
+    rows = _whole_rows(found, lies, display)
+    return [_side_by_side(found, lies, display), rows] if len(found) > MANY else [rows]
+
+
+def _side_by_side(found: Sequence[ActuatorReading], lies: bool, display: Display) -> list[Text]:
+    """Return the actuators in columns, each from the upper to the lower one; a mark stands for the note."""
+    columns = max((display.width + 1) // (len(_CELL) + 1), 1)
+    height = -(-len(found) // columns)
+    columns = -(-len(found) // height)
+    lines = [Text(" ".join([_CELL] * columns), QUIET)]
+    for line in range(height):
+        cells = [_cell(place + 1, found[place], lies) for place in range(line, len(found), height)]
+        lines.append(Text(" ").join(cells))
+    return lines
+
+
+def _cell(number: int, actuator: ActuatorReading, lies: bool) -> Text:
+    style, note = _state(actuator.ratio, lies)
+    return joined(
+        [
+            (f"{number:2d}", "bold"),
+            (_figure(actuator.offset, 1e3, "+z9.2f"), style),
+            (_MARKS.get(note, " "), style),
+            _figure(actuator.force, 1e-3, "+z8.1f"),
+            (_figure(actuator.margin, 100.0, "z6.0f"), _margin_style(actuator.margin)),
+        ]
+    )
+
+
+def _whole_rows(found: Sequence[ActuatorReading], lies: bool, display: Display) -> list[Text]:
     wide = display.width >= _WIDE
     name_width = min(max(len(actuator.name) for actuator in found), _MAX_NAME_LENGTH) + 1 if wide else 0
     numbers = f"{_LENGTH if wide else ''}{_NUMBERS}"
-    bar_width = max(display.width - 2 - name_width - len(numbers) - _NOTE, _MIN_BAR)
+    digits = len(str(len(found)))
+    bar_width = max(display.width - 1 - digits - name_width - len(numbers) - _NOTE, _MIN_BAR)
     within = f"{'in':<{bar_width // 2 - 3}}{'neutral':<{bar_width - bar_width // 2}}out"
-    heading = f"  {'':{name_width}}{within:<{bar_width}}{numbers}"
-    lies = text(view.status, "state") in LYING
+    heading = f"{'':{digits + 1}}{'':{name_width}}{within:<{bar_width}}{numbers}"
     rows = [
-        _row(number, actuator, lies, (name_width, bar_width), display)
+        _row(f"{number:{digits}d} ", actuator, lies, (name_width, bar_width), display)
         for number, actuator in enumerate(found, start=1)
     ]
-    return [[Text(heading, QUIET), *rows]]
+    return [Text(heading, QUIET), *rows]
 
 
 def _row(
-    number: int, actuator: ActuatorReading, lies: bool, widths: tuple[int, int], display: Display
+    number: str, actuator: ActuatorReading, lies: bool, widths: tuple[int, int], display: Display
 ) -> Text:
     name_width, bar_width = widths
     style, note = _state(actuator.ratio, lies)
-    little = actuator.margin is not None and not actuator.margin >= LITTLE_FORCE
-    margin_style = (
-        "" if not little else CARE if actuator.margin is not None and actuator.margin >= 0.0 else BAD
-    )
     return joined(
         [
-            (f"{number} ", "bold"),
+            (number, "bold"),
             filled(actuator.name, name_width),
             (track(_within(actuator.ratio), bar_width, glyphs(display)), style),
             _figure(actuator.length, 1e3, "z11.2f") if name_width else "",
@@ -64,10 +100,16 @@ def _row(
             _figure(actuator.following, 1e3, "z10.2f"),
             _pressures(actuator),
             _figure(actuator.force, 1e-3, "+z10.1f"),
-            (_figure(actuator.margin, 100.0, "z9.0f"), margin_style),
+            (_figure(actuator.margin, 100.0, "z9.0f"), _margin_style(actuator.margin)),
             (note, style),
         ]
     )
+
+
+def _margin_style(margin: float | None) -> str:
+    if margin is None or margin >= LITTLE_FORCE:
+        return ""
+    return CARE if margin >= 0.0 else BAD
 
 
 def _within(ratio: float | None) -> float | None:

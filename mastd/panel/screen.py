@@ -52,7 +52,7 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Display], list[Lines]], int], ...]]
     (vehicle, 30),
     (people, 70),
 )
-_GROWTH: Final = ("profile", "cycle", "vehicle", "state", "pose", "history")
+_GROWTH: Final = ("actuator_rows", "profile", "cycle", "vehicle", "state", "pose", "history")
 """What grows first when there is room."""
 _MAX_HISTORY: Final = 5
 _USEFUL: Final = {
@@ -172,7 +172,8 @@ def help_lines(view: View, display: Display) -> Lines:
     ]
     for note in (
         "Bars show each actuator within its stroke, retracted left; follow is the maximum following error "
-        "since arming, margin the margin to the maximum force, residual how well the lengths fit one pose.",
+        "since arming, margin (mrg) the margin to the maximum force, residual how well the lengths fit one "
+        "pose. Where many stand side by side, * is near the end of the stroke and ! beyond it.",
         "In danger use the e-stop of the table: it needs no computer.",
     ):
         lines += paragraph(note, display.width)

@@ -21,7 +21,9 @@ _POSE = (
     ("pitch", _DEGREES, "deg"),
     ("yaw", _DEGREES, "deg"),
 )
-
+_MOST = 8
+"""Actuators whose figures stand in one line."""
+_COLUMNS = 6
 
 UNKNOWN = "not known"
 
@@ -81,8 +83,8 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
         *_room(status.get("recording_left_s")),
         f"  pose         {_pose(status['pose'])}",
         f"  command      {_pose(status['reference'])}",
-        f"  lengths      {_row(status['lengths_m'], 1e3, '.2f', 'mm')}",
-        f"  forces       {_row(status['forces_n'], 1e-3, '.1f', 'kN')}",
+        *_rows("lengths", status["lengths_m"], 1e3, ".2f", "mm"),
+        *_rows("forces", status["forces_n"], 1e-3, ".1f", "kN"),
     ]
 
 
@@ -198,10 +200,20 @@ def _number(value: float | None, factor: float, form: str, unit: str = "") -> st
     return UNKNOWN if value is None else f"{format(value * factor, form)} {unit}".rstrip()
 
 
-def _row(values: Sequence[float | None], factor: float, form: str, unit: str) -> str:
+def _rows(name: str, values: Sequence[float | None], factor: float, form: str, unit: str) -> list[str]:
+    """Return a value of each actuator in one line; of more than ``_MOST`` in columns, with their numbers."""
     if all(value is None for value in values):
-        return UNKNOWN
-    return f"{'  '.join(_number(value, factor, form) for value in values)} {unit}"
+        return [f"  {name:<12} {UNKNOWN}"]
+    texts = [_number(value, factor, form) for value in values]
+    if len(texts) <= _MOST:
+        return [f"  {name:<12} {'  '.join(texts)} {unit}"]
+    lines = []
+    for first in range(0, len(texts), _COLUMNS):
+        own = texts[first : first + _COLUMNS]
+        numbers = f"{first + 1}–{first + len(own)}"
+        cells = "".join(f"{text:>10}" for text in own)
+        lines.append(f"  {'' if first else name:<8}{numbers:>5}{cells} {unit}")
+    return lines
 
 
 def _pose(pose: Sequence[float | None]) -> str:

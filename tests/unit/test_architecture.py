@@ -76,7 +76,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "mastd/record": ("service_log",),
     "mastd/reproduce": ("models", "jin_2012 kang_2014 kang_yoon song_kim", "kr_10_1310276"),
     "mastd/bench": ("control kinematics vehicle", "formulations wire"),
-    "mastd/commands": ("ctl drive iterate vehicle", "calibrate check identify inspect"),
+    "mastd/commands": ("ctl drive iterate vehicle", "calibrate check identify inspect", "table"),
     "hil_sim": ("plant", "rigs soak", "commands"),
     "hil_sim/rigs": ("fmu",),
 }

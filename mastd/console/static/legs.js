@@ -5,6 +5,8 @@ import { fixed, percent, signed } from "./format.js";
 
 const NEAR = 0.7;
 const AT_LIMIT = 0.9;
+/** Most actuators whose rows have the usual height. */
+const MANY = 12;
 
 /** Return the tone of a share of a limit. */
 export function toneOf(share) {
@@ -28,6 +30,7 @@ export class Legs {
       head.append(cell);
     }
     this._rows = describe.links.map((link, index) => new Row(link, index + 1));
+    byId("legs").classList.toggle("many", describe.links.length > MANY);
     byId("legs").replaceChildren(head, ...this._rows.map((row) => row.line));
   }
 

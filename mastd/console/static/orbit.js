@@ -6,9 +6,10 @@ const TURN = 0.006;
 const LEAST_POLAR = 0.05;
 const MOST_POLAR = Math.PI / 2 + 0.15;
 
-/** Orbit of `camera`, whose up is z; `changed()` is called after every move. */
+/** Orbit of `camera`, whose up is z, at 2 to 40 m times `scale`; `changed()` is called after every move. */
 export class Orbit {
-  constructor(camera, surface, target, changed) {
+  constructor(camera, surface, target, scale, changed) {
+    this._scale = scale;
     this.target = target;
     this._camera = camera;
     this._surface = surface;
@@ -57,7 +58,7 @@ export class Orbit {
   }
 
   _nearer(factor) {
-    this._place.radius = Math.min(40, Math.max(2, this._place.radius * factor));
+    this._place.radius = Math.min(40 * this._scale, Math.max(2 * this._scale, this._place.radius * factor));
     this._apply();
   }
 

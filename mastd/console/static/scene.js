@@ -8,7 +8,9 @@ import {
 import { Orbit } from "./orbit.js";
 import { VehicleFigure } from "./vehicle_figure.js";
 
-/** Side and height of the eye in rad, distance in m. */
+/** Reach of the joints from the table's axis and height of C, m, of a table that is drawn with scale 1. */
+const REACH = [4, 2.1];
+/** Side and height of the eye in rad, distance in m at scale 1. */
 const SIDES = {
   corner: [-0.95, 0.3, 9.8],
   side: [-Math.PI / 2, 0.06, 9.4],
@@ -37,12 +39,13 @@ export class Scene {
     place.append(canvas);
     this._space = new Space();
     this._space.background = new Color("#12181e");
-    this._camera = new PerspectiveCamera(32, 1, 0.1, 100);
+    this._scale = scaleOf(describe);
+    this._camera = new PerspectiveCamera(32, 1, 0.1 * this._scale, 100 * this._scale);
     this._camera.up.set(0, 0, 1);
     this._neutral = new Vector3(...describe.neutral_position_m);
-    this._orbit = new Orbit(this._camera, canvas, this._neutral.clone(), changed);
+    this._orbit = new Orbit(this._camera, canvas, this._neutral.clone(), this._scale, changed);
     this._furnish();
-    this._legs = describe.links.map((link, index) => new Leg(link, index + 1, this._space));
+    this._legs = describe.links.map((link, index) => new Leg(link, index + 1, this._space, this._scale));
     this._plate();
     this._pose = [0, 0, 0, 0, 0, 0];
     this._vehicle = null;
@@ -63,8 +66,9 @@ export class Scene {
     const [turn, height, distance] = SIDES[side];
     // What stands on the table makes the whole higher.
     const [middle, further] = this._vehicle ? [0.78, 1.22] : [0.53, 1];
-    this._orbit.target.set(this._neutral.x - 0.5, this._neutral.y - 0.4, this._neutral.z * middle);
-    this._orbit.look(turn, height, distance * further);
+    const scale = this._scale;
+    this._orbit.target.set(this._neutral.x - 0.5 * scale, this._neutral.y - 0.4 * scale, this._neutral.z * middle);
+    this._orbit.look(turn, height, distance * further * scale);
   }
 
   /** Draw what a status tells; a pose that is not known leaves the table where it was seen last, and pale. */
@@ -82,17 +86,18 @@ export class Scene {
   }
 
   _furnish() {
-    const grid = new GridHelper(12, 24, "#3a4854", "#232d36");
+    const scale = this._scale;
+    const grid = new GridHelper(12 * scale, 24, "#3a4854", "#232d36");
     grid.rotation.x = Math.PI / 2;
     const sun = new DirectionalLight("#ffffff", 2.2);
     sun.position.set(-3, -6, 9);
     this._space.add(grid, new AmbientLight("#c8d6e4", 1.3), sun);
     [["x forward", "#ff8a8a", [1, 0, 0]], ["y", "#7fe0a0", [0, 1, 0]], ["z", "#8fbcff", [0, 0, 1]]].forEach(([text, colour, way]) => {
-      const origin = new Vector3(-2.3, -3.3, 0.01);
-      const tip = new Vector3(...way).multiplyScalar(0.8).add(origin);
-      this._space.add(rod(origin, tip, 0.02, colour));
-      const label = word(text, colour, 0.3);
-      label.position.copy(tip).addScaledVector(new Vector3(...way), 0.22);
+      const origin = new Vector3(-2.3, -3.3, 0.01).multiplyScalar(scale);
+      const tip = new Vector3(...way).multiplyScalar(0.8 * scale).add(origin);
+      this._space.add(rod(origin, tip, 0.02 * scale, colour));
+      const label = word(text, colour, 0.3 * scale);
+      label.position.copy(tip).addScaledVector(new Vector3(...way), 0.22 * scale);
       this._space.add(label);
     });
   }
@@ -116,7 +121,7 @@ export class Scene {
       const joint = new Vector3(...link.table_m);
       const near = joint.clone().clamp(
         new Vector3(-size[0] / 2, -size[1] / 2, top - size[2]), new Vector3(size[0] / 2, size[1] / 2, top));
-      if (near.distanceTo(joint) > 0.02) this._table.add(rod(near, joint, 0.09, STEEL));
+      if (near.distanceTo(joint) > 0.02) this._table.add(rod(near, joint, 0.09 * this._scale, STEEL));
     }
     this._space.add(this._table);
   }
@@ -149,20 +154,28 @@ export function poseKnown(status) {
 }
 
 /** One leg: cylinder, rod, joints, number; the rod's colour tells how much of the stroke is used. */
+/** How much larger a table is than one of the joints' REACH: bars and distances are drawn that much larger. */
+function scaleOf({ links, neutral_position_m: neutral }) {
+  const joints = links.map(({ base_m: [x, y] }) => Math.hypot(x - neutral[0], y - neutral[1]));
+  return Math.max(...joints.map((one) => one / REACH[0]), neutral[2] / REACH[1]);
+}
+
 class Leg {
-  constructor(link, number, space) {
+  constructor(link, number, space, scale) {
     this._link = link;
+    this._scale = scale;
     this._base = new Vector3(...link.base_m);
     this._joint = new Vector3(...link.table_m);
     this._colour = new MeshLambertMaterial({ color: CALM });
-    this._cylinder = new Mesh(new CylinderGeometry(0.11, 0.11, 1, 20), new MeshLambertMaterial({ color: "#3d4954" }));
-    this._rod = new Mesh(new CylinderGeometry(0.055, 0.055, 1, 16), this._colour);
-    this._foot = ball(0.13);
+    this._cylinder = new Mesh(new CylinderGeometry(0.11 * scale, 0.11 * scale, 1, 20), new MeshLambertMaterial({ color: "#3d4954" }));
+    this._rod = new Mesh(new CylinderGeometry(0.055 * scale, 0.055 * scale, 1, 16), this._colour);
+    this._foot = ball(0.13 * scale);
     this._foot.position.copy(this._base);
-    this._head = ball(0.1);
-    this._label = word(String(number), "#ffffff", 0.34);
+    this._head = ball(0.1 * scale);
+    this._label = word(String(number), "#ffffff", 0.34 * scale);
     space.add(this._cylinder, this._rod, this._foot, this._head, this._label);
-    if (this._base.z > 0.2) space.add(rod(new Vector3(this._base.x, this._base.y, 0), this._base, 0.12, "#39444e"));
+    const ground = new Vector3(this._base.x, this._base.y, 0);
+    if (this._base.z > 0.2 * scale) space.add(rod(ground, this._base, 0.12 * scale, "#39444e"));
   }
 
   show(table, length) {
@@ -172,7 +185,7 @@ class Leg {
     stretch(this._rod, middle, tip);
     this._head.position.copy(tip);
     this._label.position.copy(this._base).lerp(tip, 0.3);
-    this._label.position.y -= 0.24;
+    this._label.position.y -= 0.24 * this._scale;
     const share = length === null ? 0 : Math.abs(length - this._link.neutral_length_m) / this._link.stroke_m;
     if (share < 0.7) this._colour.color.copy(CALM).lerp(NEAR, Math.max(0, (share - 0.3) / 0.4));
     else this._colour.color.copy(NEAR).lerp(END, Math.min(1, (share - 0.7) / 0.25));

@@ -13,7 +13,9 @@ from mastd.dynamics.table_model import TableModel
 from mastd.errors import SettingsError
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.workspace import lengths_at
 from mastd.loop.cycle.cycle import Cycle
+from mastd.loop.cycle.motion_limits import lowered_pose
 from mastd.loop.cycle.slots import ProfileSlots
 from mastd.loop.measurement.frame import channel_units, frame_layout
 from mastd.loop.payload.loaded_profile import LoadedProfile
@@ -35,6 +37,7 @@ from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.payload.checks import placed
 from mastd.wire.plant.hello import LinkTerms, Mode
+from mastd.wire.plant.table_block import table_block
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,11 @@ class Installation:
     def terms(self, mode: Mode) -> LinkTerms:
         """Return what both ends of the plant link must agree on."""
         return LinkTerms.of(
-            len(self.table.links), len(self.table.sensors.accelerometers), mode, self.daemon.period_ns
+            len(self.table.links),
+            len(self.table.sensors.accelerometers),
+            mode,
+            self.daemon.period_ns,
+            table_block(self.table, lengths_at(self.geometry, lowered_pose(self.geometry, 0.0))[0]),
         )
 
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:

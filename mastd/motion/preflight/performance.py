@@ -3,6 +3,9 @@
 Velocity: every actuator within its limit, all together within the flow that the supply gives. Acceleration:
 forces of least norm (``mastd.dynamics.table_model``) that move the mass and carry the weight, each within
 ``force_share`` of its actuator.
+
+A lasting sine is bounded by travel, velocity, force, the flow of the valves under load, and that of the pump,
+as curves of data sheets are; the response of valves and oil columns is left aside.
 """
 
 from __future__ import annotations
@@ -17,15 +20,17 @@ from mastd.arrays import FloatArray
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
-from mastd.kinematics.workspace import axis_ends
+from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
 from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import TableSettings
+from mastd.settings.table.table import TableSettings, no_load_speed
 
 HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
 STANDING = 0.7
 """Part of the force that the limits leave an actuator which the weight of that mass may take at rest."""
+_SHARES = 65
+"""Distances along a ray that are looked at before its end is found exactly."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,15 @@ class AxisPerformance:
     velocity: Bound
     flow: float
     accelerations: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AxisEnvelope:
+    """Sines along an axis: amplitudes (masses, frequencies) of acceleration in m/s² or rad/s², and bounds."""
+
+    axis: str
+    accelerations: FloatArray
+    bounds: tuple[tuple[str, ...], ...]
 
 
 def static_capacity(table: TableSettings, geometry: Geometry) -> float:
@@ -115,10 +129,113 @@ def performance(
     return tuple(found)
 
 
+def sine_envelopes(
+    table: TableSettings,
+    geometry: Geometry,
+    mass_matrix: FloatArray,
+    ratios: Sequence[float],
+    frequencies: FloatArray,
+) -> tuple[AxisEnvelope, ...]:
+    """Return the largest lasting sine of each axis by itself at ``frequencies`` (k,) in Hz, about neutral.
+
+    ``ratios`` and ``mass_matrix`` as in ``performance``.
+    """
+    omega = 2.0 * math.pi * frequencies
+    jacobian = neutral_jacobian(geometry)
+    found = []
+    for axis in performance(table, geometry, mass_matrix, ratios):
+        index = AXES.index(axis.axis)
+        rates = jacobian[:, index]
+        rows = [_sine_row(Bound(min(-axis.travel[0], axis.travel[1]), "stroke"), omega**2)]
+        rows += [_sine_row(axis.velocity, omega), _sine_row(_pump(table, rates), omega)]
+        accelerations, bounds = [], []
+        for ratio, force in zip(ratios, axis.accelerations, strict=True):
+            standing = _standing(table, jacobian, ratio * table.body.mass)
+            moving = np.abs(np.linalg.pinv(jacobian.T) @ (ratio * mass_matrix[:, index]))
+            valves = _loaded_valves(table, rates, standing, moving, omega)
+            own = [*rows, _sine_row(force, np.ones_like(omega)), *valves]
+            values = np.array([row for row, _ in own])
+            least = np.argmin(values, axis=0)
+            accelerations.append(np.min(values, axis=0))
+            bounds.append(tuple(own[row][1] for row in least))
+        found.append(AxisEnvelope(axis.axis, np.array(accelerations), tuple(bounds)))
+    return tuple(found)
+
+
+def _sine_row(bound: Bound, factor: FloatArray) -> tuple[FloatArray, str]:
+    return bound.value * factor, bound.by
+
+
+def _pump(table: TableSettings, rates: FloatArray) -> Bound:
+    """Return the velocity amplitude whose mean flow the pump gives: of |sin| the mean is 2/π."""
+    flow = _flow(table, rates)
+    return Bound(0.5 * math.pi * table.supply.pump_flow / flow if flow > 0.0 else math.inf, "pump")
+
+
+def _loaded_valves(
+    table: TableSettings, rates: FloatArray, standing: FloatArray, moving: FloatArray, omega: FloatArray
+) -> list[tuple[FloatArray, str]]:
+    """Return for each actuator the acceleration amplitude that its valve's flow gives under load.
+
+    ``standing`` (n,) N, ``moving`` (n,) N per m/s². Speed v₀ √(1 − F/F₀) at force F, v₀ without load, F₀ at
+    standstill. Of a sine a the force is W + m a s, the speed a √(1 − s²)/ω, −1 ≤ s ≤ 1; over s the worst is
+    (a/(ω v₀))² + c² = 1 − W/F₀ with c = m ω v₀ / (2 F₀), or force alone, m a = F₀ − W, where that is less.
+    """
+    found = []
+    drop = table.supply.pressure - table.supply.return_pressure
+    types = zip(table.links, table.types, np.abs(rates), np.abs(standing), moving, strict=True)
+    for link, type_, rate, weight, mass in types:
+        if rate <= 1e-9:
+            continue
+        stall = min(type_.cylinder.piston_areas) * drop
+        speed = no_load_speed(type_.cylinder, type_.valve, table.supply) / rate
+        left = max(1.0 - weight / stall, 0.0)
+        squared = (mass * omega * speed / (2.0 * stall)) ** 2
+        flowing = omega * speed * np.sqrt(np.maximum(left - squared, 0.0))
+        held = left * stall / mass if mass > 0.0 else math.inf
+        found.append((np.where(2.0 * squared <= left, flowing, held), f"valve of {link.name}"))
+    return found
+
+
+def translation_section(
+    table: TableSettings, geometry: Geometry, axes: tuple[int, int], rays: int = 181
+) -> FloatArray:
+    """Return the outline (rays, 2) in m of what the strokes let C reach in a plane of two translations.
+
+    Orientation neutral, the third translation 0; seen from neutral along rays, which end at 1.5 times the
+    limits of the pose where no stroke ends them.
+    """
+    angles = np.linspace(0.0, 2.0 * math.pi, rays)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    limits = np.array(table.pose_limits)[list(axes)]
+    with np.errstate(divide="ignore"):
+        ends = 1.5 * np.min(limits / np.abs(directions), axis=1)
+
+    def inside(distances: FloatArray) -> FloatArray:
+        poses = np.zeros((rays, 6))
+        poses[:, axes] = distances[:, None] * directions
+        return within_strokes(geometry, poses).astype(np.float64)
+
+    shares = np.linspace(0.0, 1.0, _SHARES)
+    reached = np.cumprod([inside(share * ends) for share in shares], axis=0).sum(axis=0)
+    low = shares[np.maximum(reached.astype(int) - 1, 0)]
+    high = np.minimum(low + shares[1], 1.0)
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        free = inside(middle * ends) > 0.0
+        low, high = np.where(free, middle, low), np.where(free, high, middle)
+    return np.asarray((low * ends)[:, None] * directions)
+
+
+def _flow(table: TableSettings, rates: FloatArray) -> float:
+    """Return the flow of all valves in m³/s at ``rates`` (n,) of the actuators."""
+    areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
+    return float(areas @ np.abs(rates))
+
+
 def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     """Return velocity and flow of an axis whose unit rate makes ``rates`` (n,) of the actuators."""
-    areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
-    flow = float(areas @ np.abs(rates))
+    flow = _flow(table, rates)
     bounds = [Bound(table.supply.limits.maximum_flow / flow, "supply")] if flow > 0.0 else []
     for link, velocity, rate in zip(table.links, table.velocities, np.abs(rates), strict=True):
         if rate > 1e-9:

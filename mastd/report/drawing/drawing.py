@@ -23,6 +23,8 @@ _LEFT = 38.0
 """Least margin on the left, so that panels below each other begin at the same place."""
 _LETTER = 0.56
 """Width of a letter as a fraction of its size, on average."""
+_BAR_LABEL = 16
+"""Pixels that the number below a bar needs."""
 _LOG_DEPTH = 1e-6
 _TOGETHER = 16.0
 """Marks nearer than that, in pixels, share a label."""
@@ -114,7 +116,8 @@ def draw(panel: Panel, width: float | None = None) -> Drawing:
 
 def _x_ticks(panel: Panel, x_range: Range, width: float) -> list[Tick]:
     if panel.bars:
-        return [(bar.x, f"{bar.x:g}") for bar in panel.bars]
+        every = -(-len(panel.bars) * _BAR_LABEL // int(width))
+        return [(bar.x, f"{bar.x:g}") for bar in panel.bars[::every]]
     if panel.x_log:
         return logarithmic_ticks(x_range, int(width / 30.0))
     return linear_ticks(x_range, int(width / 60.0))
@@ -125,7 +128,7 @@ def _x_range(panel: Panel) -> Range:
         return panel.x_range
     found = [values for curve in panel.curves if len(values := curve.x[np.isfinite(curve.x)])]
     if panel.bars:
-        return 0.4, max(bar.x for bar in panel.bars) + 0.6
+        return min(bar.x for bar in panel.bars) - 0.6, max(bar.x for bar in panel.bars) + 0.6
     if not found:
         return (0.1, 1.0) if panel.x_log else (0.0, 1.0)
     low, high = min(float(x.min()) for x in found), max(float(x.max()) for x in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -91,60 +91,100 @@ def curve(
 def length_panels(view: View) -> tuple[Panel, ...]:
     """Return the actuators' lengths about neutral within their stroke, over time and as the range of each."""
     names = view.run.numbered("length")
-    actuators = part(view.run.metadata, "table", "links")
-    neutral: list[float | None] = [None] * len(names)
-    stroke = None
-    if isinstance(actuators, list) and len(actuators) == len(names) and actuators:
-        neutral = [float(actuator["neutral_length"]) for actuator in actuators]
-        stroke = min(float(actuator["stroke"]) for actuator in actuators)
+    links = _links(view, len(names))
     values = []
-    for name, middle in zip(names, neutral, strict=True):
-        length = view.column(name)
-        values.append(1e3 * (length - (np.nanmean(length) if middle is None else middle)))
-    return _actuator_panels(
-        view, "length about neutral, mm", values, None if stroke is None else 1e3 * stroke
-    )
+    for name, link in zip(names, links, strict=True):
+        length, neutral = view.column(name), part(link, "neutral_length")
+        values.append(1e3 * (length - (neutral if _is_number(neutral) else np.nanmean(length))))
+    strokes = [part(link, "stroke") for link in links]
+    limits = [1e3 * stroke if _is_number(stroke) else None for stroke in strokes]
+    return _actuator_panels(view, "length about neutral, mm", values, limits, min)
 
 
 def force_panels(view: View) -> tuple[Panel, ...]:
-    """Return the actuators' forces with the largest that any actuator has, over time and as ranges."""
-    found = [part(view.run.metadata, "table", "actuator", "maximum_force")]
-    types = part(view.run.metadata, "table", "actuators")
-    if isinstance(types, dict):
-        found += [part(type_, "maximum_force") for type_ in types.values()]
-    limits = [1e-3 * limit for limit in found if isinstance(limit, int | float)]
-    forces = [1e-3 * view.column(name) for name in view.run.numbered("force")]
-    return _actuator_panels(view, "force, kN", forces, max(limits, default=None))
+    """Return the actuators' forces with the largest of their types, over time and as ranges."""
+    names = view.run.numbered("force")
+    table = part(view.run.metadata, "table")
+    limits = []
+    for link in _links(view, len(names)):
+        kind = part(link, "actuator")
+        type_ = part(table, "actuators", kind) if isinstance(kind, str) else part(table, "actuator")
+        maximum = part(type_, "maximum_force")
+        limits.append(1e-3 * maximum if _is_number(maximum) else None)
+    forces = [1e-3 * view.column(name) for name in names]
+    return _actuator_panels(view, "force, kN", forces, limits, max)
+
+
+def _links(view: View, count: int) -> list[object]:
+    """Return what the record says of each of ``count`` actuators, None where it does not fit them."""
+    found = part(view.run.metadata, "table", "links")
+    return found if isinstance(found, list) and len(found) == count else [None] * count
 
 
 def _actuator_panels(
-    view: View, title: str, values: list[FloatArray], limit: float | None
+    view: View,
+    title: str,
+    values: list[FloatArray],
+    limits: list[float | None],
+    common: Callable[[Iterable[float]], float],
 ) -> tuple[Panel, ...]:
+    """Return two panels for each group of actuators; ``common`` makes one limit of those of a group."""
+    found: list[Panel] = []
+    for actuators in _groups(limits):
+        known = [limit for actuator in actuators if (limit := limits[actuator]) is not None]
+        bound = common(known) if known else None
+        whole = len(actuators) == len(values)
+        label = title if whole else f"{title}: actuators {_numbers(actuators)}"
+        found += _group_panels(view, label, {actuator: values[actuator] for actuator in actuators}, bound)
+    return tuple(found)
+
+
+def _groups(limits: list[float | None]) -> list[list[int]]:
+    """Return the actuators in one group; more than there are colours in groups, each of one limit."""
+    if len(limits) <= len(ACTUATORS):
+        return [list(range(len(limits)))]
+    alike: dict[float | None, list[int]] = {}
+    for actuator, limit in enumerate(limits):
+        alike.setdefault(limit, []).append(actuator)
+    groups = []
+    for actuators in alike.values():
+        parts = -(-len(actuators) // len(ACTUATORS))
+        groups += [list(map(int, part)) for part in np.array_split(actuators, parts)]
+    return groups
+
+
+def _numbers(actuators: list[int]) -> str:
+    """Return the numbers of actuators, from 1, as a range where they follow each other."""
+    first, last = actuators[0] + 1, actuators[-1] + 1
+    if last - first == len(actuators) - 1:
+        return f"{first}–{last}" if last > first else str(first)
+    return ", ".join(str(actuator + 1) for actuator in actuators)
+
+
+def _group_panels(
+    view: View, title: str, values: dict[int, FloatArray], limit: float | None
+) -> tuple[Panel, Panel]:
     bounds = () if limit is None else (Bound(-limit, "limit"), Bound(limit, "limit"))
-    bars = []
-    for actuator, column in enumerate(values):
+    bars, curves = [], []
+    for place, (actuator, column) in enumerate(values.items()):
+        tone = tone_of(ACTUATORS, place)
         sound = column[np.isfinite(column)]
         if len(sound):
-            bars.append(
-                Bar(actuator + 1.0, float(sound.min()), float(sound.max()), tone_of(ACTUATORS, actuator))
-            )
-    curves = tuple(
-        curve(view.times, column, view.span, view, tone_of(ACTUATORS, actuator), str(actuator + 1), 0.9)
-        for actuator, column in enumerate(values)
-    )
+            bars.append(Bar(actuator + 1.0, float(sound.min()), float(sound.max()), tone))
+        curves.append(curve(view.times, column, view.span, view, tone, str(actuator + 1), 0.9))
     empty = "" if bars else "none in the record"
     return (
         Panel(
             title,
             view.clock,
-            curves,
+            tuple(curves),
             bounds=bounds,
             marks=marks(view),
             x_range=view.span,
             wide=True,
             empty=empty,
         ),
-        Panel("stroke used by each actuator", "actuator", bars=tuple(bars), bounds=bounds, empty=empty),
+        Panel("range of each actuator", "actuator", bars=tuple(bars), bounds=bounds, empty=empty),
     )
 
 

@@ -51,6 +51,31 @@ SUPPLY_FIELDS = (
 )
 
 
+def table_layout(actuators: int, accelerometers: int) -> Layout:
+    """Return the layout of the table's description in the hello, nominal values of its settings."""
+    n, m = actuators, accelerometers
+    return Layout(
+        "table",
+        (
+            Field("table_joints", 3 * n, "m", "upper joint of each actuator in P: x, y, z"),
+            Field("base_joints", 3 * n, "m", "lower joint of each actuator in B: x, y, z"),
+            Field("neutral_position", 3, "m", "C in B with the table at neutral"),
+            Field("freedoms", 6, "1", "surge, sway, heave, roll, pitch, yaw: 1 moves, 0 is held by bearings"),
+            Field("neutral_lengths", n, "m", "length of each actuator at neutral"),
+            Field("strokes", n, "m", "travel of each actuator to either side of that"),
+            Field("resting_lengths", n, "m", "length of each actuator with the table lowered"),
+            Field("piston_areas", 2 * n, "m2", "chamber 1 and chamber 2 of each actuator"),
+            Field("no_load_speeds", n, "m/s", "speed of each actuator without load, its valve fully open"),
+            Field("accelerometer_positions", 3 * m, "m", "of each accelerometer in P: x, y, z"),
+            Field("accelerometer_directions", 3 * m, "1", "its axis in P, of length 1"),
+            Field("gravity", 1, "m/s2", "of the place"),
+            Field("return_pressure", 1, "Pa", "in the return line"),
+            Field("low_pressure", 1, "Pa", "of the supply in the low stage"),
+            Field("high_pressure", 1, "Pa", "of the supply in the high stage"),
+        ),
+    )
+
+
 def sample_layout(actuators: int, accelerometers: int) -> Layout:
     """Return the layout of a sample of so many actuators and single-axis sensors."""
     return Layout(

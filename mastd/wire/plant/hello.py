@@ -21,7 +21,7 @@ Mode = Literal["lockstep", "free-run"]
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_TEXT_LENGTH = 200
 MAX_REASONS = 16
-MAX_SESSION_BYTES = 8192
+MAX_SESSION_BYTES = 16384
 """Of a message of the session: reading a longer one would cost the loop its period."""
 _SIGNED_64 = 1 << 63
 
@@ -34,11 +34,25 @@ class LinkTerms:
     command_layout: Layout
     mode: Mode
     period_ns: int
+    actuators: int = 0
+    accelerometers: int = 0
+    table: bytes = b""
+    """The table's description in its ``table_layout``; not compared, a plant need not use it."""
 
     @classmethod
-    def of(cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int) -> LinkTerms:
+    def of(
+        cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int, table: bytes = b""
+    ) -> LinkTerms:
         """Return the terms of a table with so many actuators and single-axis sensors."""
-        return cls(sample_layout(actuators, accelerometers), command_layout(actuators), mode, period_ns)
+        return cls(
+            sample_layout(actuators, accelerometers),
+            command_layout(actuators),
+            mode,
+            period_ns,
+            actuators,
+            accelerometers,
+            table,
+        )
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,9 @@ class DaemonHello:
     command_sha256: str
     mode: str
     period_ns: int
+    actuators: int
+    accelerometers: int
+    table: bytes
     name: str
     pid: int
     host: str
@@ -63,6 +80,9 @@ class DaemonHello:
             terms.command_layout.sha256,
             terms.mode,
             terms.period_ns,
+            terms.actuators,
+            terms.accelerometers,
+            terms.table,
             name,
             os.getpid(),
             socket.gethostname()[:MAX_TEXT_LENGTH],
@@ -199,7 +219,7 @@ def _text(value: str) -> str:
 
 
 _Hello = TypeVar("_Hello", DaemonHello, PlantHello)
-_TYPES: dict[str, type] = {"int": int, "str": str, "bool": bool}
+_TYPES: dict[str, type] = {"int": int, "str": str, "bool": bool, "bytes": bytes}
 
 
 def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:

@@ -53,6 +53,21 @@ def test_an_unstable_table_is_shown_with_what_would_do(
     assert main(["table", "show", str(path)]) == 1
     told = capsys.readouterr().out
     assert "7 actuators" in told
+    assert "      5 lateral front, 6 lateral rear, 7 longitudinal\n" in told
+    assert "\n  −1 +2 −3 +4\n" in told
     assert "1 pattern of internal force" in told
     assert "stability: an oscillation grows" in told
     assert "would do, left out they are computed" in told
+
+
+def test_performance_and_workspace_are_drawn_with_the_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "curves.svg"
+    assert main(["table", "show", "--plot", str(path)]) == 0
+    assert f"picture: {path}\n" in capsys.readouterr().out
+    drawn = path.read_text(encoding="utf-8")
+    for label in ("surge, m/s²", "yaw, rad/s²", "full payload, 15.4 t", "valve", "stroke", "−35 … +35"):
+        assert f"<!-- {label} -->" in drawn
+    assert main(["table", "show", "--plot", str(tmp_path / "curves.gif")]) == 2
+    assert "a picture must end in .svg, .png, .pdf" in capsys.readouterr().err

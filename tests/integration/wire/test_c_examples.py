@@ -19,11 +19,20 @@ import numpy as np
 import pytest
 import zmq
 
+from mastd.kinematics.geometry import Geometry
+from mastd.kinematics.workspace import jacobians_at, lengths_at
+from mastd.settings.core.loader import load
+from mastd.settings.core.starter import find
+from mastd.settings.table.table import TableSettings
+from mastd.wire.common.layout import table_layout
 from mastd.wire.operators.client import OperatorClient
 from mastd.wire.plant.hello import LinkTerms, Mode
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 from mastd.wire.plant.socket_link import AddressInUseError, connect
+from mastd.wire.plant.table_block import table_block
+from tests.support.computed_gains import with_computed_gains
 from tests.support.lab import PATIENCE, ROOT, Lab
+from tests.support.large_table import large_table
 from tests.support.wire.operators import wait_for
 
 pytestmark = pytest.mark.alone
@@ -31,7 +40,9 @@ pytestmark = pytest.mark.alone
 EXAMPLES = ROOT / "examples"
 PACKAGES = "gcc libc6-dev libzmq3-dev libmsgpack-dev"
 SECOND = 1_000_000_000
+STARTER = load(find("table", "table"), TableSettings)
 ACTUATORS, ACCELEROMETERS = 7, 8
+RESTING = np.array([1.15] * 4 + [np.hypot(1.2, 0.05)] * 3)
 SESSION = 7
 COMMAND_SIZE = 5 * ACTUATORS + 6
 SOFTLY = """
@@ -46,7 +57,7 @@ StartRig = Callable[[str], "Program"]
 
 
 def terms(mode: Mode) -> LinkTerms:
-    return LinkTerms.of(ACTUATORS, ACCELEROMETERS, mode, 1_000_000)
+    return LinkTerms.of(ACTUATORS, ACCELEROMETERS, mode, 1_000_000, table_block(STARTER, RESTING))
 
 
 class Program:
@@ -186,11 +197,14 @@ def hello(**changes: object) -> dict[str, object]:
     agreed = terms("lockstep")
     entries = {
         "kind": "hello",
-        "protocol_version": 1,
+        "protocol_version": 2,
         "sample_sha256": agreed.sample_layout.sha256,
         "command_sha256": agreed.command_layout.sha256,
         "mode": "lockstep",
         "period_ns": 1_000_000,
+        "actuators": ACTUATORS,
+        "accelerometers": ACCELEROMETERS,
+        "table": agreed.table,
         "name": "Prüfer",
         "pid": 4711,
         "host": "rig",
@@ -254,16 +268,163 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
     assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old or invalid"
 
 
+def test_the_same_bridge_serves_the_table_of_another_laboratory(lab: Lab, start: Start, shared: Path) -> None:
+    """Eight actuators: raised, played and lowered, in lockstep."""
+    path = lab.directory / "other.yaml"
+    with_computed_gains(shared / "data" / "tables" / "equals8.yaml", path)
+    bridge = start("lockstep")
+    options = ("--table", path, "--config", lab.config, "--json", "--lockstep", "--plant", bridge.address)
+    played = lab.run("run", lab.profile(SOFTLY), *options)
+    assert played.returncode == 0, played.stderr
+    result = json.loads(played.stdout)
+    assert (result["verdict"], result["state"]) == ("pass", "READY"), result["cause"]
+    assert result["axes"]["heave"]["best_lag_nrmse"] < 0.01
+    assert result["indicated"] == []
+    figures = bridge.figures()
+    assert figures["steps"] == figures["commands"] > 2000
+
+
+def test_the_bridge_finds_the_pose_and_the_internal_forces_of_the_table_it_is_told_of(
+    start: Start, join: Join, tmp_path: Path
+) -> None:
+    """24 actuators hold a tilted pose: accelerometers feel gravity, a wrong length shows in forces."""
+    path = tmp_path / "table.yaml"
+    path.write_text(large_table(), encoding="utf-8")
+    table = load(path, TableSettings)
+    geometry, n, m = Geometry.from_settings(table), 24, ACCELEROMETERS
+    pose = np.array([0.1, -0.05, 0.02, 0.03, -0.02, 0.04])
+    resting = lengths_at(geometry, np.array([[0.0, 0.0, -0.5, 0.0, 0.0, 0.0]]))[0]
+    wanted, misfit = lengths_at(geometry, pose)[0], 1e-3
+    agreed = LinkTerms.of(n, m, "lockstep", 1_000_000, table_block(table, resting))
+    link = connect(start("lockstep").address, agreed)
+    sample, order = Sample(agreed.sample_layout), Command(agreed.command_layout)
+    order.mode, order.stage = int(DriveMode.FOLLOW), int(Stage.HIGH)
+
+    def held(lengths: Any) -> tuple[Any, Any]:
+        """Return forces and accelerations once the table is at rest there."""
+        forces, accelerations = np.empty((200, n)), np.empty((200, m))
+        for step in range(1500):
+            assert link.newest(sample, SECOND) == 1
+            pressures = np.array(sample.field("pressures")).reshape(n, 2)
+            forces[step % 200] = 0.22 * (pressures[:, 0] - pressures[:, 1])
+            accelerations[step % 200] = sample.field("accelerometers")
+            order.field("lengths")[:] = lengths
+            assert link.send(order)
+        return forces.mean(axis=0), accelerations.mean(axis=0)
+
+    try:
+        forces, accelerations = held(wanted)
+        roll, pitch = pose[3:5]
+        upwards = np.array([-np.sin(pitch), np.sin(roll) * np.cos(pitch), np.cos(roll) * np.cos(pitch)])
+        directions = np.array([sensor.direction for sensor in table.sensors.accelerometers])
+        assert accelerations == pytest.approx(9.80665 * directions @ upwards, abs=2e-3)
+        assert np.max(np.abs(forces)) < 2e3, "nothing but the pressures' noise"
+        wanted[3] += misfit
+        forces, _ = held(wanted)
+    finally:
+        link.close()
+    jacobian = jacobians_at(geometry, pose)[0]
+    bound = np.eye(n) - jacobian @ np.linalg.pinv(jacobian)
+    stiffness = 7e8 * 0.44 * (10 / 1.02 + 14 / 0.52) / n
+    assert forces == pytest.approx(stiffness * misfit * bound[3], abs=2e3)
+
+
+def test_the_bridge_serves_one_actuator_of_a_table_on_guides(start: Start) -> None:
+    """Surge alone, as a block written by hand: the accelerometer along it feels the second derivative."""
+    layout, omega, amplitude = table_layout(1, 1), 2.0 * np.pi * 2.0, 0.02
+    described: dict[str, object] = {
+        "table_joints": [-1.0, 0.0, 0.1],
+        "base_joints": [-3.0, 0.0, 1.1],
+        "neutral_position": [0.0, 0.0, 1.0],
+        "freedoms": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        "neutral_lengths": 2.0,
+        "strokes": 0.1,
+        "resting_lengths": 2.0,
+        "piston_areas": [0.01, 0.008],
+        "no_load_speeds": 1.5,
+        "accelerometer_positions": 0.0,
+        "accelerometer_directions": [1.0, 0.0, 0.0],
+        "gravity": 9.8,
+        "return_pressure": 4e5,
+        "low_pressure": 70e5,
+        "high_pressure": 210e5,
+    }
+    block = np.empty(layout.size)
+    for name, value in described.items():
+        block[layout.slices[name]] = value
+    agreed = LinkTerms.of(1, 1, "lockstep", 1_000_000, block.tobytes())
+    link = connect(start("lockstep", build="sanitized").address, agreed)
+    sample, order = Sample(agreed.sample_layout), Command(agreed.command_layout)
+    order.mode, order.stage = int(DriveMode.FOLLOW), int(Stage.HIGH)
+    order.field("force_references")[:] = -5e3
+    rows = []
+    for step in range(1500):
+        assert link.newest(sample, SECOND) == 1
+        front, back = sample.field("pressures")
+        rows.append((0.01 * front - 0.008 * back, sample.field("accelerometers")[0]))
+        order.field("lengths")[:] = 2.0 + amplitude * np.sin(omega * 1e-3 * step)
+        order.field("rates")[:] = amplitude * omega * np.cos(omega * 1e-3 * step)
+        assert link.send(order)
+    link.close()
+    forces, felt = np.array(rows)[1000:].T
+    assert np.mean(forces) == pytest.approx(-5e3, abs=50.0)
+    assert np.sqrt(2.0) * np.std(felt) == pytest.approx(amplitude * omega**2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"actuators": 25}, "plant 1 to 24 actuators and at most 64 accelerometers, daemon 25 and 8"),
+        ({"actuators": 0}, "daemon 0 and 8"),
+        ({"accelerometers": 65}, "daemon 7 and 65"),
+        ({"actuators": "7"}, "actuators and accelerometers must be integers"),
+        ({"actuators": 8}, "table must be 157 finite numbers"),
+        ({"table": b""}, "table must be 145 finite numbers"),
+        ({"table": {"strokes": 0.0}}, "a stroke must be above 0 and below the neutral length"),
+        ({"table": {"gravity": np.nan}}, "table must be 145 finite numbers"),
+        ({"table": {"freedoms": 0.0}}, "no axis is free"),
+        ({"table": {"low_pressure": 0.0}}, "pressures must rise"),
+    ],
+)
+def test_a_table_that_the_bridge_cannot_serve_is_refused_with_what_is_wrong(
+    start: Start, join: Join, changes: dict[str, Any], reason: str
+) -> None:
+    daemon = join(start("lockstep", build="sanitized"))
+    if isinstance(values := changes.get("table"), dict):
+        layout = table_layout(ACTUATORS, ACCELEROMETERS)
+        block = np.frombuffer(terms("lockstep").table).copy()
+        for name, value in values.items():
+            block[layout.slices[name]] = value
+        changes = {"table": block.tobytes()}
+    answer = daemon.hello(**changes)
+    assert answer["kind"] == "refused"
+    assert len(answer["reasons"]) == 1
+    assert reason in answer["reasons"][0]
+    assert daemon.hello()["kind"] == "welcome"
+
+
+def test_a_bridge_that_has_served_a_table_refuses_another_one(start: Start, join: Join) -> None:
+    daemon = join(start("lockstep"))
+    daemon.seated()
+    moved = np.frombuffer(terms("lockstep").table).copy()
+    moved[0] += 1e-3
+    assert "another one than this drive has served" in daemon.hello(table=moved.tobytes())["reasons"][0]
+
+
 def test_a_daemon_that_is_killed_frees_the_place(start: Start) -> None:
     """In lockstep, where the plant sends it nothing by itself, and long before its silence would count."""
     bridge = start("lockstep")
     words = (
         "import sys, time; from mastd.wire.plant.socket_link import LinkTerms, connect; "
-        f"link = connect(sys.argv[1], LinkTerms.of({ACTUATORS}, {ACCELEROMETERS}, 'lockstep', 1_000_000)); "
+        f"sizes = {ACTUATORS}, {ACCELEROMETERS}, 'lockstep', 1_000_000; "
+        "link = connect(sys.argv[1], LinkTerms.of(*sizes, bytes.fromhex(sys.argv[2]))); "
         "print('seated', flush=True); time.sleep(60)"
     )
     first = subprocess.Popen(
-        [sys.executable, "-c", words, bridge.address], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", words, bridge.address, terms("lockstep").table.hex()],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     )
     assert first.stdout is not None
     with first:
@@ -298,7 +459,7 @@ def test_a_hello_that_does_not_fit_is_refused_with_both_values(start: Start, joi
         ],
         "holder": "",
     }
-    assert daemon.hello(protocol_version=2, **odd)["reasons"] == ["protocol version: plant 1, daemon 2"]
+    assert daemon.hello(protocol_version=1, **odd)["reasons"] == ["protocol version: plant 2, daemon 1"]
     assert "must be text" in daemon.hello(name=3)["reasons"][0]
     welcome = daemon.hello(something="new")
     assert (welcome["kind"], welcome["name"], welcome["simulated"]) == ("welcome", "plant_bridge", True)

@@ -295,3 +295,45 @@ def test_meaning_is_not_in_colour_alone_and_only_changed_lines_are_sent() -> Non
     terminal = Screen(80, 24)
     terminal.feed(coloured[0])
     assert "31" in {code for codes in terminal.styles for code in codes.split(";")}
+
+
+def many(count: int) -> View:
+    """Return the view of a table of so many actuators, of long strokes and large forces."""
+    links = [
+        {
+            "name": f"vertical {actuator}",
+            "neutral_length_m": 8.0,
+            "stroke_m": 1.0,
+            "maximum_force_n": 4.5e6,
+        }
+        for actuator in range(1, count + 1)
+    ]
+    shares = [-0.999 + 0.05 * actuator for actuator in range(count)]
+    found = status(
+        lengths_m=[8.0 + share for share in shares],
+        forces_n=[-4321.0e3 + 1e3 * actuator for actuator in range(count)],
+        following_peak_m=[0.0] * count,
+        pressures_pa=[[101e5, 96e5]] * count,
+    )
+    return View(found, {**DESCRIPTION, "links": links}, 0.1, me=ME)
+
+
+@pytest.mark.parametrize("count", [9, 17, 24])
+@pytest.mark.parametrize("display", [SMALL, LARGE, Display(80, 50)])
+def test_every_actuator_of_a_large_table_is_shown_whole(count: int, display: Display) -> None:
+    lines = [line.plain for line in screen(many(count), display)]
+    shown = "\n".join(lines)
+    assert all(len(line) <= display.width for line in lines)
+    for number in range(1, count + 1):
+        offset, force = -999.0 + 50.0 * (number - 1), -4321.0 + number - 1
+        assert any(
+            f"{offset:+.2f}" in line and f"{force:+.1f}" in line and f"{number} " in line for line in lines
+        ), (number, shown)
+    for part in ("supply", "pose", "profile", "s STOP"):
+        assert part in shown.replace("\n", " "), shown
+
+
+def test_side_by_side_a_mark_tells_which_actuator_is_near_its_end() -> None:
+    lines = [line.plain for line in screen(many(24), SMALL)]
+    assert " 1  -999.00* -4321.0     4" in "\n".join(lines)
+    assert " 9  -599.00  -4313.0     4" in "\n".join(lines)

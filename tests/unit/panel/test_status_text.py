@@ -108,3 +108,15 @@ def test_nothing_reaches_the_terminal_that_commands_it(monkeypatch: pytest.Monke
     assert len(page(status).split("\n")) == 18
     status["advice"] = evil
     assert line(status).isprintable()
+
+
+def test_the_figures_of_24_actuators_stand_in_columns_behind_their_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    status = snapshot(monkeypatch)
+    status["lengths_m"] = [8.0 + 1e-3 * actuator for actuator in range(1, 24)] + [None]
+    status["forces_n"] = [-4.5e6] * 24
+    lines = page(status).splitlines()
+    assert "  lengths   1–6   8001.00   8002.00   8003.00   8004.00   8005.00   8006.00 mm" in lines
+    assert "          19–24   8019.00   8020.00   8021.00   8022.00   8023.00 not known mm" in lines
+    assert max(map(len, lines)) < 120

@@ -11,7 +11,7 @@ import pytest
 
 from hil_sim.plant import endpoint, process
 from mastd.wire.common import address
-from mastd.wire.common.layout import Layout, command_layout, sample_layout
+from mastd.wire.common.layout import Layout, command_layout, sample_layout, table_layout
 from mastd.wire.plant import hello, socket_link
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 from tests.support.wire.protocol_page import PAGE, table_after
@@ -19,7 +19,9 @@ from tests.support.wire.protocol_page import PAGE, table_after
 
 def symbol(base: int, one_actuator_more: int, one_accelerometer_more: int) -> str:
     actuators, sensors = one_actuator_more - base, one_accelerometer_more - base
-    return {(0, 0): str(base), (1, 0): "n", (2, 0): "2n", (0, 1): "m"}[actuators, sensors]
+    if not (actuators or sensors):
+        return str(base)
+    return (f"{actuators}n" if actuators else f"{sensors}m").removeprefix("1")
 
 
 def rows_of(base: Layout, one_actuator_more: Layout, one_accelerometer_more: Layout) -> list[list[str]]:
@@ -42,7 +44,10 @@ def test_the_blocks_are_those_of_the_layout() -> None:
     assert table_after("<!-- command block -->") == rows_of(
         command_layout(7), command_layout(8), command_layout(7)
     )
+    described = rows_of(table_layout(7, 3), table_layout(8, 3), table_layout(7, 4))
+    assert table_after("<!-- table block -->") == [row[1:] for row in described]
     assert sample_layout(9, 5).size == 4 * 9 + 7 + 5
+    assert table_layout(9, 5).size == 12 * 9 + 6 * 5 + 13
     assert command_layout(9).size == 5 * 9 + 6
 
 
@@ -61,7 +66,7 @@ def test_the_flags_stages_and_modes_are_those_of_the_messages() -> None:
     [("### `hello`", "hello", hello.DaemonHello), ("### `welcome`", "welcome", hello.PlantHello)],
 )
 def test_the_session_tables_name_every_entry_with_its_type(heading: str, kind: str, cls: type) -> None:
-    types = {"int": "integer", "str": "text", "bool": "boolean"}
+    types = {"int": "integer", "str": "text", "bool": "boolean", "bytes": "binary"}
     rows = table_after(heading)
     assert rows[0][:3] == ["`kind`", "text", f"`{kind}`"]
     assert [(row[0].strip("`"), row[1]) for row in rows[1:]] == [

@@ -49,7 +49,7 @@ def test_every_difference_is_told_with_both_values() -> None:
 def test_of_another_version_only_the_version_is_compared() -> None:
     packed = hello.pack_map("hello", {"protocol_version": 7, "shape_of_things": "to come"})
     other = hello.read_hello(hello.unpack_map(packed))
-    assert mismatches(PLANT, other) == ("protocol version: plant 1, daemon 7",)
+    assert mismatches(PLANT, other) == ("protocol version: plant 2, daemon 7",)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_of_another_version_only_the_version_is_compared() -> None:
         {"period_ns": 1 << 63},
         {"pid": None},
         {"name": "x" * 201},
-        {"protocol_version": "1"},
+        {"protocol_version": "2"},
+        {"actuators": 7.0},
+        {"table": "text"},
     ],
 )
 def test_a_hello_with_a_wrong_entry_is_refused_by_its_name(wrong: dict[str, object]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,9 +22,12 @@ _SHOW = """
 Shows what a table can do: actuators by their types, patterns of internal force, oil columns, and for each
 axis by itself, from neutral, travel, velocity with its flow, and acceleration, bare and with the most that
 leaves the actuators room to move, up to three times the table's mass; then the stability of its control with
-the gains that are computed or stated. No profile is needed.
+the gains that are computed or stated. No profile is needed. --plot draws the largest sine of each
+axis over frequency, bare and with half and all of that payload, and the workspace.
 """
 ROTATIONS = ("roll", "pitch", "yaw")
+_WIDTH = 100
+"""Most characters of a line that lists actuators."""
 
 
 class ActuatorFigures(NamedTuple):
@@ -53,6 +58,12 @@ def add_parsers(subparsers: Subparsers) -> None:
     show.add_argument(
         "--config", metavar="FILE", default="simulated", help="daemon settings (default: simulated)"
     )
+    show.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE.svg|png|pdf",
+        help="draw the performance over frequency and the workspace",
+    )
     show.add_argument("--json", action="store_true", help="print one JSON document")
     show.set_defaults(run=run)
 
@@ -72,6 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.settings.table.payload import NoPayload
     from mastd.settings.table.table import TableSettings
 
+    if arguments.plot is not None:
+        from mastd.commands.inspect.picture import check_picture
+
+        check_picture(arguments.plot)
     path = find("table", arguments.table)
     table = with_drive_gains(load(path, TableSettings))
     daemon = with_computed_settings(table, load(find("daemon", arguments.config), DaemonSettings))
@@ -81,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     axes = performance(table, geometry, bare.mass_matrix, (1.0, heaviest))
     proof = stability_proof(table, daemon, NoPayload())
     margins = stability_margins(table, daemon, NoPayload(), proof.gains) if proof.ok else None
+    if arguments.plot is not None:
+        _draw(table, geometry, bare, heaviest, arguments.plot)
     modes, patterns = _modes(table, geometry, bare), null_vectors(geometry)
     if arguments.json:
         document: dict[str, object] = {
@@ -96,11 +113,40 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, allow_nan=False))
     else:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
-        print("\n".join(_pattern_lines(table, patterns)))
+        print("\n".join(_pattern_lines(patterns)))
         print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
+        print(f"picture: {arguments.plot}\n" if arguments.plot else "", end="")
     return 0 if proof.ok else 1
+
+
+def _draw(table: TableSettings, geometry: Geometry, bare: TableModel, heaviest: float, path: Path) -> None:
+    """Draw envelopes and workspace; raise FormatError if the file cannot be written."""
+    from mastd.commands.table.picture import FREQUENCIES, PLANES, Section, write_picture
+    from mastd.motion.preflight.performance import performance, sine_envelopes, translation_section
+
+    ratios = (1.0, 0.5 * (1.0 + heaviest), heaviest)
+    payloads = [table.body.mass * (ratio - 1.0) for ratio in ratios]
+    loads = ["bare", f"half payload, {_tonnes(payloads[1])} t", f"full payload, {_tonnes(payloads[2])} t"]
+    limits = table.pose_limits
+    write_picture(
+        f"{table.name}: largest sine of each axis by itself, about neutral",
+        loads,
+        sine_envelopes(table, geometry, bare.mass_matrix, ratios, FREQUENCIES),
+        performance(table, geometry, bare.mass_matrix, ratios),
+        [
+            Section(plane, translation_section(table, geometry, plane), (limits[plane[0]], limits[plane[1]]))
+            for plane in PLANES
+            if set(plane) <= set(geometry.free_axes)
+        ],
+        path,
+    )
+
+
+def _tonnes(mass: float) -> str:
+    """Return a mass in kg as a figure in t, without an exponent."""
+    return f"{mass / 1e3:.3g}" if mass < 999.5e3 else f"{mass / 1e3:.0f}"
 
 
 def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[tuple[float, str]]:
@@ -136,10 +182,10 @@ def _actuators(table: TableSettings) -> list[ActuatorFigures]:
 
 
 def _actuators_text(table: TableSettings) -> str:
-    """Return the actuators as lines, those that are alike in one."""
+    """Return the actuators as lines, those that are alike together, with their numbers."""
     alike: dict[ActuatorFigures, list[str]] = {}
-    for own in _actuators(table):
-        alike.setdefault(own._replace(name=""), []).append(own.name)
+    for number, own in enumerate(_actuators(table), start=1):
+        alike.setdefault(own._replace(name=""), []).append(f"{number} {own.name}")
     count = len(table.links)
     lines = [f"free in {', '.join(table.freedoms)}; {count} actuator{'s' * (count != 1)}"]
     for own, links in alike.items():
@@ -149,18 +195,20 @@ def _actuators_text(table: TableSettings) -> str:
             f"{own.no_load_speed_m_s:.2f} m/s without load, valve {own.valve_hz:g} Hz; "
             f"length gain {own.length_gain:g} 1/s, pressure damping {own.pressure_damping:g} 1/s"
         )
-        lines.append(f"      {', '.join(links)}")
+        # A no-break space keeps a number with its name.
+        names = textwrap.wrap(", ".join(link.replace(" ", "\N{NO-BREAK SPACE}") for link in links), _WIDTH)
+        lines += ["      " + line.replace("\N{NO-BREAK SPACE}", " ") for line in names]
     return "\n".join(lines)
 
 
-def _pattern_lines(table: TableSettings, patterns: FloatArray) -> list[str]:
-    """Return each pattern of forces that cancel, as the signs of the actuators that have a part in it."""
+def _pattern_lines(patterns: FloatArray) -> list[str]:
+    """Return each pattern of forces that cancel: the numbers of the actuators in it, with their signs."""
     lines = [f"{len(patterns) or 'no'} pattern{'s' * (len(patterns) != 1)} of internal force"]
     for pattern in patterns:
         largest = float(max(abs(pattern)))
         parts = [
-            f"{'+' if part > 0.0 else '−'} {link.name}"
-            for link, part in zip(table.links, pattern, strict=True)
+            f"{'+' if part > 0.0 else '−'}{number}"
+            for number, part in enumerate(pattern, start=1)
             if abs(part) > 0.05 * largest
         ]
         lines.append(f"  {' '.join(parts)}")
@@ -184,7 +232,7 @@ def _axis_document(axis: AxisPerformance) -> dict[str, object]:
 
 def _axes_text(axes: Sequence[AxisPerformance], heaviest: float) -> str:
     """Return what each axis can do as a table to read."""
-    head = ("axis", "travel", "velocity", "flow", "acceleration, bare", f"with {heaviest / 1e3:.3g} t in all")
+    head = ("axis", "travel", "velocity", "flow", "acceleration, bare", f"with {_tonnes(heaviest)} t in all")
     rows = [head]
     for axis in axes:
         turns = axis.axis in ROTATIONS

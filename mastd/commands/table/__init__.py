@@ -1,0 +1,1 @@
+"""`mastd table`."""
