@@ -147,6 +147,8 @@ def test_what_commands_have_started_ends_with_them_also_where_one_fails(tmp_path
 def test_the_manual_names_all_that_init_makes() -> None:
     (text,) = re.findall(r"^`mastd init` copies.*?\n\n", passage("docs/operating.md", ""), flags=re.M | re.S)
     for path in (ROOT / "config").iterdir():
+        if path.name == "tables":  # of which it takes one
+            continue
         assert f"`{path.name}{'/' if path.is_dir() else ''}`" in text, path.name
 
 
