@@ -21,6 +21,7 @@ from tests.support.lab import PATIENCE, ROOT
 PAGES = (
     "README.md",
     "docs/operating.md",
+    "docs/table.md",
     "docs/vehicles.md",
     "docs/theory.md",
     "docs/protocol.md",
@@ -36,6 +37,7 @@ APART = {
 """Chapters that need nothing from the rest of their page: other tests may run beside them, or must not."""
 IN_REAL_TIME = {("docs/operating.md", SERVICE), ("docs/protocol.md", "")}
 LONG = {
+    ("docs/table.md", ""),
     ("docs/vehicles.md", ""),
     ("docs/theory.md", ""),
     ("docs/operating.md", "The vehicle alone"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,24 +28,40 @@ def files(directory: Path) -> set[str]:
     return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_starter_table_is_stable_and_its_profiles_pass(name: str, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    assert main(["init", str(own), "--table", name]) == 0
+def checked(own: Path) -> Installation:
+    """Return the table of a directory that ``init`` made, stable and with profiles that all pass."""
     on = Installation.read(own / "table.yaml", find("daemon", "simulated"))
     proof = stability_proof(on.table, on.daemon, NoPayload())
     assert proof.ok, proof.text()
     assert feedback_proof(on.table, on.daemon, NoPayload()).ok
-    profiles = sorted((own / "profiles").glob("*.yaml"))
-    assert {"first_motion", "identify", "strong_motion"} <= {path.stem for path in profiles}
-    for path in profiles:
+    for path in sorted((own / "profiles").glob("*.yaml")):
         profile = load(path, ProfileSettings, channels=channel_units(on.table))
         assert profile.payload.kind == "none"
         found = check(profile, on.table)
         assert found.ok, f"{path.name}: {found.text()}"
-    known = {link.name for link in on.table.links}
     truth = load(own / "plants" / "uneven_truth.yaml", PlantTruth)
-    assert {actuator.link for actuator in truth.actuators} <= known
+    assert {actuator.link for actuator in truth.actuators} <= {link.name for link in on.table.links}
+    return on
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_starter_table_is_stable_and_its_profiles_pass(name: str, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert main(["init", str(own), "--table", name]) == 0
+    assert {"first_motion", "identify", "strong_motion"} <= {
+        path.stem for path in (own / "profiles").iterdir()
+    }
+    checked(own)
+
+
+def test_the_example_of_the_page_passes_with_the_profiles_of_its_starter(tmp_path: Path) -> None:
+    own = tmp_path / "my-table"
+    assert main(["init", str(own), "--table", "eight_actuators"]) == 0
+    page = (ROOT / "docs" / "table.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"Write `my-table/table.yaml`:\s*```yaml\n(.*?)```", page, flags=re.DOTALL)
+    (own / "table.yaml").write_text(text, encoding="utf-8")
+    on = checked(own)
+    assert {link.actuator for link in on.table.links} == {"vertical", "horizontal"}
 
 
 def test_the_default_table_is_what_lies_beside_the_folders(tmp_path: Path) -> None:
