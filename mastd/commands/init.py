@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mastd.errors import UsageError
+from mastd.settings.core.starter import DEFAULT_TABLE
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
@@ -18,19 +19,27 @@ def add_parsers(subparsers: Subparsers) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser("init", help="copy the starter files into a new directory")
     parser.add_argument("directory", type=Path, metavar="DIR", help="directory to create")
+    parser.add_argument(
+        "--table",
+        metavar="NAME",
+        default=DEFAULT_TABLE,
+        help=f"table to start from (default: {DEFAULT_TABLE}; an unknown name lists them)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy the starter files; never overwrite anything."""
-    from mastd.settings.core.starter import starter_directory
+    from mastd.settings.core.starter import table_files
 
+    sources = table_files(arguments.table)
     target: Path = arguments.directory
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target}: exists and is not empty: give a new directory")
     existed = target.exists()
     try:
-        shutil.copytree(starter_directory(), target, dirs_exist_ok=True)
+        for source, left_out in sources:
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out), dirs_exist_ok=True)
     except OSError as error:
         for half in target.iterdir() if existed else (target,):
             shutil.rmtree(half) if half.is_dir() else half.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """Find settings files: by path, or by name among the starter files that travel with the product.
 
-In a checkout the starter files are ``config/``; in an installed wheel they are ``mastd/starter/``.
+In a checkout the starter files are ``config/``; in an installed wheel they are ``mastd/starter/``. Those of
+``DEFAULT_TABLE`` lie there, what differs for another table lies in a folder of its name in ``tables/``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from mastd.errors import UsageError
 
 KINDS: Final = {"table": "", "rigs": "", "daemon": "daemon", "profile": "profiles", "vehicle": "vehicles"}
 """Kind of settings file, and the directory of its starter files."""
+
+DEFAULT_TABLE: Final = "seven_links"
+_TABLES: Final = "tables"
+_OF_THE_DEFAULT: Final = ("table.yaml", "profiles", "uneven_truth.yaml")
+"""Files and directories of the default table, which no other shares."""
 
 
 def starter_directory() -> Path:
@@ -31,6 +37,25 @@ def names(kind: str) -> list[str]:
     folder = KINDS[kind]
     pattern = "*.yaml" if folder else f"{kind}*.yaml"  # what lies beside the folders is called by its kind
     return sorted(path.stem for path in (starter_directory() / folder).glob(pattern))
+
+
+def table_names() -> list[str]:
+    """Return the names of the tables that have starter files, the default first."""
+    folders = (path for path in (starter_directory() / _TABLES).iterdir() if path.is_dir())
+    return [DEFAULT_TABLE, *sorted(path.name for path in folders)]
+
+
+def table_files(name: str) -> list[tuple[Path, tuple[str, ...]]]:
+    """Return the directories that hold a table's starter files, each with the names in it that are not its.
+
+    Raise UsageError, with the known names, for an unknown table.
+    """
+    if name not in table_names():
+        raise UsageError(f"--table {name}: no such table, known: {', '.join(table_names())}")
+    shared = starter_directory()
+    if name == DEFAULT_TABLE:
+        return [(shared, (_TABLES,))]
+    return [(shared, (_TABLES, *_OF_THE_DEFAULT)), (shared / _TABLES / name, ())]
 
 
 def find(kind: str, name_or_path: str) -> Path:
