@@ -49,4 +49,4 @@ def condition_number(jacobian: FloatArray, freedoms: FloatArray, work: FloatArra
                 product -= work[row, k] * work[column, k]
             work[column, row] = product * work[row, row]
             inverse += work[column, row] * work[column, row]
-    return math.sqrt(total * inverse) / freedoms.sum()
+    return float(math.sqrt(total * inverse) / freedoms.sum())
