@@ -2,7 +2,8 @@
 
 Specification. Given n lengths, find the pose whose actuators have them (eqs. (3)–(6)): x ← x + K (l − l̂(x)),
 eq. (15), with K = pinv(J₀ᵀ) of the neutral pose, eq. (16). The iteration contracts in a region around
-neutral (``mastd.kinematics.workspace.contraction``), and only there the result is used.
+neutral (``mastd.kinematics.workspace.contraction``), and only there the result is used. For strokes that
+reach further the gain is that of each pose.
 
 A solve ends converged when Σ|l̂ − l| < ``tolerance`` (eq. (7), m), or when the last update was smaller than
 ``update_tolerance`` (sum of its six magnitudes, m and rad) and the lengths are plausible measurements: no
@@ -20,13 +21,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import actuator_vector, centre_at
+from mastd.kinematics.newton import Six, newton_step
 from mastd.kinematics.rotation import rotation
-
-Six = tuple[float, float, float, float, float, float]
 
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 0.36 mm for a length of 1.2 m.
 MEASURED_RATIO = 3e-4
@@ -36,16 +38,22 @@ MEASURED_RATIO = 3e-4
 MEASURED_REACH = 0.2
 
 
+NO_WORK = np.zeros((0, 6))
+
+
 class SolveLimits(NamedTuple):
     """When a solve ends: residual Σ|l̂ − l| in m, size of the last update in m and rad, number of updates.
 
     ``reach``: largest |l − l₀| / l₀ of measured lengths (``mastd.kinematics.workspace.measured_reach``).
+    ``work``: none (0, 6) where updates take the gain of neutral; scratch (n + WORK_ROWS, 6) where each takes
+    that of its pose (``mastd.kinematics.newton``).
     """
 
     tolerance: float
     update_tolerance: float
     maximum_updates: int
     reach: float = MEASURED_REACH
+    work: FloatArray = NO_WORK
 
 
 @fused_kernel
@@ -114,7 +122,10 @@ def observe(
     at = (pose[0], pose[1], pose[2], pose[3], pose[4], pose[5])
     residual = step = math.inf
     for update in range(limits.maximum_updates + 1):
-        residual, d = output_error(legs, gain, lengths, at)
+        if limits.work.shape[0] > 0:
+            residual, d = newton_step(legs, lengths, at, limits.work)
+        else:
+            residual, d = output_error(legs, gain, lengths, at)
         if residual < limits.tolerance or step < limits.update_tolerance:
             return accept(legs, lengths, residual, limits, at, pose), update, residual
         if not residual < math.inf:

@@ -116,7 +116,9 @@ def observe_from_neutral(
         at = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         return accept(legs, lengths, residual, limits, at, pose), 0, residual
     pose[0], pose[1], pose[2], pose[3], pose[4], pose[5] = d
-    rest = SolveLimits(limits.tolerance, limits.update_tolerance, limits.maximum_updates - 1, limits.reach)
+    rest = SolveLimits(
+        limits.tolerance, limits.update_tolerance, limits.maximum_updates - 1, limits.reach, limits.work
+    )
     converged, updates, residual = observe(legs, model.gain, lengths, rest, pose)
     return converged, updates + 1, residual
 

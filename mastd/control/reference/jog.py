@@ -18,7 +18,7 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import AXES
-from mastd.kinematics.observer import SolveLimits, observe
+from mastd.kinematics.observer import observe
 from mastd.kinematics.workspace import independent_range, lengths_at
 
 SAMPLES = 65
@@ -125,7 +125,7 @@ def jog_actuator(
         geometry.legs,
         observer.gain,
         lengths,
-        SolveLimits(0.0, 1e-13, _UPDATES, observer.limits.reach),
+        observer.limits._replace(tolerance=0.0, update_tolerance=1e-13, maximum_updates=_UPDATES),
         target,
     )
     others = np.abs(lengths_at(geometry, target)[0] - lengths)

@@ -23,8 +23,6 @@ from mastd.settings.table.payload import RigidPayload
 from mastd.settings.table.table import TableSettings
 
 THIN = 0.002
-"""Damping ratio below which a loop is not run: what a per cent of change in a valve may take away."""
-THIN = 0.002
 """Damping ratio below which a loop is not run: what a small change in a valve may take away."""
 LOWEST_HZ, HIGHEST_HZ = 2.0, 300.0
 """Oscillations that count: below, the force balance; above, those of the approximants for the delays."""
@@ -49,8 +47,8 @@ class Mode:
 def end_poses(table: TableSettings, geometry: Geometry) -> dict[str, FloatArray]:
     """Return neutral and both ends of each free axis within strokes and pose limits, by their words."""
     limits = np.array(table.pose_limits)
-    # The table rests at the lower stops, whatever its limits are when it is raised.
-    limits[AXES.index("heave")] = np.max(geometry.strokes)
+    # The table rests at its lower stops, whatever its limits are when it is raised; strokes end every axis.
+    limits[AXES.index("heave")] = max(2.0 * np.max(geometry.strokes), -geometry.lowest_heave)
     poses = {"neutral": np.zeros(6)}
     ends = axis_ends(geometry, np.outer(limits, [-1.0, 1.0]))
     for index in geometry.free_axes:

@@ -17,7 +17,6 @@ from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.control.estimation.pose_estimate import PoseModel, smoothing_factor
 from mastd.kernel import entry
 from mastd.kinematics.forward import Observer
-from mastd.kinematics.observer import SolveLimits
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing_kernel import (
     FOUND,
@@ -376,10 +375,9 @@ def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer
         null_vectors=np.ascontiguousarray(observer.null_vectors),
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),
-        limits=SolveLimits(
-            float(kinematics.tolerance),
-            float(kinematics.update_tolerance),
-            kinematics.maximum_updates or observer.updates(kinematics.update_tolerance),
-            observer.limits.reach,
+        limits=observer.limits._replace(
+            tolerance=float(kinematics.tolerance),
+            update_tolerance=float(kinematics.update_tolerance),
+            maximum_updates=kinematics.maximum_updates or observer.updates(kinematics.update_tolerance),
         ),
     )

@@ -16,7 +16,7 @@ import numpy as np
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import drain, hydraulic_constants
 from mastd.dynamics.table_model import Carried, TableModel
-from mastd.kinematics.design import observer_gain
+from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.observer import SolveLimits
 from mastd.motion.preflight.survey import (
@@ -119,14 +119,15 @@ class Examiner:
     def __init__(self, table: TableSettings, payload: NoPayload | RigidPayload | Carried) -> None:
         self._table = table
         self._geometry = Geometry.from_settings(table)
+        observer = Observer(self._geometry)
         self._full_oil = table.supply.accumulator.oil(table.supply.pressure)
         self._least_oil = table.supply.accumulator.oil(table.supply.limits.minimum_pressure)
         self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,
             neutral_lengths=self._geometry.neutral_lengths,
-            gain=observer_gain(self._geometry),
-            limits=_OBSERVER_LIMITS,
+            gain=observer.gain,
+            limits=_OBSERVER_LIMITS._replace(reach=observer.limits.reach, work=observer.limits.work),
             model=TableModel.from_settings(table, payload).values,
             hydraulics=hydraulic_constants(table),
             bounds=self._bounds,

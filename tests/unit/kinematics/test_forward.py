@@ -304,12 +304,28 @@ def test_hessian_is_the_second_difference_of_the_lengths() -> None:
 
 def test_a_geometry_that_does_not_contract_is_refused_with_the_figure() -> None:
     wide = dataclasses.replace(GEOMETRY, strokes=np.full(7, 0.6))
-    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*limit 0\.5; shorter strokes"):
+    with pytest.raises(KinematicsError, match=r"leaves [0-9.]+ of the error.*0\.5, and 12 updates of Newton"):
         Observer(wide)
     pose = np.array([0.05, -0.05, 0.05, 0.05, 0.02, -0.02])
     solution = Newton(wide).solve(lengths_at(wide, pose)[0])
     assert solution.pose is not None
     assert np.abs(solution.pose - pose).max() < 1e-6
+
+
+def test_strokes_that_are_long_against_the_actuators_are_served_by_newtons_updates() -> None:
+    geometry = dataclasses.replace(hexapod(np.random.default_rng(4), 6), strokes=np.full(6, 0.45))
+    observer = Observer(geometry)
+    assert observer.contraction > 0.5
+    poses = np.random.default_rng(5).uniform(-1.0, 1.0, (200, 6)) * [0.3, 0.3, 0.3, 0.2, 0.2, 0.3]
+    poses = poses[within_strokes(geometry, poses)]
+    assert len(poses) > 50
+    for pose, lengths in zip(poses, lengths_at(geometry, poses), strict=True):
+        found = observer.solve(lengths)
+        assert found.pose is not None
+        assert np.abs(found.pose - pose).max() < 1e-6
+        again = observer.solve(lengths + 1e-4, found.pose)
+        assert again.converged
+        assert again.updates <= 3
 
 
 def test_a_singular_neutral_pose_is_refused() -> None:
