@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
+from mastd.kinematics.geometry import AXES
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
@@ -59,8 +60,12 @@ def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
         rig.step()
     rig.line = Line(samples=lambda time: float(periods))
     first = len(rig.truths)
+    # One across and one about it, or what guides leave of all six.
+    push = np.array([0.0, force, 0.0, force, 0.0, 0.0])
+    if len(plan.table.freedoms) < 6:
+        push = force * np.array([axis in plan.table.freedoms for axis in AXES])
     for k in range(600):
-        rig.push[:] = (0.0, force, 0.0, force, 0.0, 0.0) if k < 10 else 0.0
+        rig.push[:] = push if k < 10 else 0.0
         rig.step()
     shaken = np.array(rig.truths[first - 100 :])
     before, early, late = (np.sqrt(np.mean(shaken[at : at + 100] ** 2)) for at in (0, 200, 500))

@@ -1,4 +1,4 @@
-"""Random tables as text: 6 to 12 actuators, two types of them, gains about the computed ones."""
+"""Random tables as text: 1 to 12 actuators, two types of them, 1 to 6 freedoms."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import yaml
 
+from mastd.kinematics.design import neutral_jacobian
+from mastd.kinematics.geometry import AXES, Geometry
+from mastd.settings.core.loader import load_text
+from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT
 from tests.support.unlike_actuators import scaled
 
 Content = dict[str, object]
+MAX_CONDITION = 20.0
+"""Of the actuators that hold a guided table, arms in m."""
 
 
 def random_table(seed: int) -> str:
@@ -145,3 +151,24 @@ def _type(table: dict[str, Any], force: float, random: np.random.Generator) -> C
             "rated_flow": f"{float(0.5 * area)!r} m3/s",
         },
     }
+
+
+def random_guided_table(seed: int) -> str:
+    """Return a random table that is free in some axes only, on as many of its actuators or more."""
+    random = np.random.default_rng([seed, 24])
+    content = yaml.safe_load(random_table(seed))
+    whole = load_text(yaml.safe_dump(content), "table.yaml", TableSettings)
+    jacobian = neutral_jacobian(Geometry.from_settings(whole))
+    while True:
+        free = np.sort(random.choice(6, random.integers(1, 6), replace=False))
+        able = np.flatnonzero(np.linalg.norm(jacobian[:, free], axis=1) > 0.3)
+        if len(able) < len(free):
+            continue
+        kept = np.sort(random.choice(able, random.integers(len(free), len(able) + 1), replace=False))
+        if np.linalg.cond(jacobian[np.ix_(kept, free)]) < MAX_CONDITION:
+            break
+    content["freedoms"] = [AXES[axis] for axis in free]
+    content["links"] = [content["links"][k] for k in kept]
+    used = {link["actuator"] for link in content["links"]}
+    content["actuators"] = {name: type_ for name, type_ in content["actuators"].items() if name in used}
+    return yaml.safe_dump(content, sort_keys=False)
