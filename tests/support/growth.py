@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, SUPPLY, SUPPLY_STATE
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.kinematics.geometry import AXES
 from mastd.loop.process.installation import Plan
@@ -37,10 +38,29 @@ def without_watchers(plan: Plan) -> Plan:
     return replace(plan, daemon=daemon)
 
 
+def settle_chambers(rig: LineRig) -> None:
+    """Let the pressures of both chambers of each actuator add up to those of supply and return.
+
+    Real valves leak at null until they do; the simulated ones do not, and an actuator that has not moved
+    since the supply came up has hardly any pressure in its chambers, and half the valve's gain.
+    """
+    block = rig.plant._block
+    states, rows = block.actuator_states, block.actuators
+    total = block.supply_state[SUPPLY_STATE.pressure] + block.supply[SUPPLY.return_pressure]
+    missing = total - states[:, ACTUATOR_STATE.pressure_1] - states[:, ACTUATOR_STATE.pressure_2]
+    reach = rows[:, ACTUATOR.dead_length] + rows[:, ACTUATOR.stroke]
+    extension = states[:, ACTUATOR_STATE.length] - rows[:, ACTUATOR.neutral_length]
+    for oil, area, column in (
+        (ACTUATOR_STATE.oil_1, ACTUATOR.area_1, reach + extension),
+        (ACTUATOR_STATE.oil_2, ACTUATOR.area_2, reach - extension),
+    ):
+        states[:, oil] += 0.5 * missing / rows[:, ACTUATOR.bulk_modulus] * rows[:, area] * column
+
+
 def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
     """Return by what a swing grows within 0.3 s; 0 where nothing is left, infinite where it needs no push.
 
-    That is where the table does not even come up, or shakes by itself.
+    That is where the table does not even come up, shakes by itself, or ends in a fault after the push.
     ``periods`` that samples are late; ``force`` of the push in N.
     """
     smooth = tuple(
@@ -58,6 +78,7 @@ def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
         return math.inf
     for _ in range(round(STILL_S / period)):
         rig.step()
+    settle_chambers(rig)
     rig.line = Line(samples=lambda time: float(periods))
     first = len(rig.truths)
     # One across and one about it, or what guides leave of all six.
@@ -67,6 +88,8 @@ def growth(plan: Plan, periods: int = 0, force: float = 5e4) -> float:
     for k in range(600):
         rig.push[:] = push if k < 10 else 0.0
         rig.step()
+    if rig.supervisor.state is not State.READY:
+        return math.inf
     shaken = np.array(rig.truths[first - 100 :])
     before, early, late = (np.sqrt(np.mean(shaken[at : at + 100] ** 2)) for at in (0, 200, 500))
     if before > SHAKES:

@@ -17,6 +17,8 @@ from tests.support.lab import ROOT
 from tests.support.unlike_actuators import scaled
 
 Content = dict[str, object]
+GUIDE_HZ = 600.0
+"""Of the bare table on its bearings: the proof counts on stiff ones."""
 MAX_CONDITION = 20.0
 """Of the actuators that hold a guided table, arms in m."""
 
@@ -168,6 +170,8 @@ def random_guided_table(seed: int) -> str:
         if np.linalg.cond(jacobian[np.ix_(kept, free)]) < MAX_CONDITION:
             break
     content["freedoms"] = [AXES[axis] for axis in free]
+    stiffness = whole.body.mass * (2.0 * math.pi * GUIDE_HZ) ** 2
+    content["guides"] = {"stiffness": f"{stiffness!r} N/m"}
     content["links"] = [content["links"][k] for k in kept]
     used = {link["actuator"] for link in content["links"]}
     content["actuators"] = {name: type_ for name, type_ in content["actuators"].items() if name in used}

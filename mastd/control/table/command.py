@@ -32,7 +32,7 @@ from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
 from mastd.kernel import entry
-from mastd.kinematics.design import neutral_jacobian, null_vectors
+from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
@@ -152,8 +152,11 @@ def _spool_speeds(table: TableSettings) -> FloatArray:
 
 
 def _own_masses(geometry: Geometry, model: TableModel) -> FloatArray:
-    """Return the mass in kg that each actuator has to itself, divided among those that push the same way."""
-    directions = neutral_jacobian(geometry)[:, :3]
+    """Return the mass in kg that each actuator has to itself, divided among those that push the same way.
+
+    Guides may leave rotations only; the translations that they hold count all the same.
+    """
+    directions = geometry.neutral_vectors / np.linalg.norm(geometry.neutral_vectors, axis=1, keepdims=True)
     return np.asarray(model.values[0] / np.sum((directions @ directions.T) ** 2, axis=1))
 
 

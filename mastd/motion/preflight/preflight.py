@@ -221,7 +221,7 @@ class _Bench:
         timeline, ratio = self.motion.timeline(factor), factor / known.factor
         part = self.examiner.walk(timeline, hot, known.load, ratio)
         for series, full in zip(part.flows, known.findings.flows, strict=True):
-            np.maximum(series, full * min(ratio, 1.0), out=series)
+            np.maximum(series, full * ratio, out=series)
         return _least_margin(self.examiner.limits(timeline, part)[0])
 
 

@@ -361,7 +361,9 @@ def test_strokes_too_long_for_the_forward_kinematics_are_refused(tmp_path: Path)
     table = tmp_path / "table.yaml"
     text = find("table", "table").read_text(encoding="utf-8")
     table.write_text(text.replace("stroke: 50 mm", "stroke: 600 mm"), encoding="utf-8")
-    with pytest.raises(KinematicsError, match=rf"{table}: geometry: .* of the error .*, limit 0\.5; shorter"):
+    with pytest.raises(
+        KinematicsError, match=rf"{table}: geometry: .* of the error .*, limit 0\.5, and 12 updates"
+    ):
         run("sine", "--table", str(table))
 
 
