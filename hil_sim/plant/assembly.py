@@ -29,8 +29,8 @@ from hil_sim.plant.block import (
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
-from mastd.kinematics.geometry import CARRYING
 from mastd.settings.table.guides import ALL_FREEDOMS
+from mastd.settings.table.held import CARRYING
 from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
 
@@ -63,7 +63,8 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
 
     Raises SettingsError for a truth that does not fit the table.
     """
-    block = plant_arrays(len(table.links), len(truth.static_supports), len(table.sensors.accelerometers))
+    supports = len(table.supports) + len(truth.static_supports)
+    block = plant_arrays(len(table.links), supports, len(table.sensors.accelerometers))
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
     steps = math.ceil(tick / MAX_STEP - 1e-9)
@@ -252,10 +253,11 @@ def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> N
     matrix[3:, :3] = _skew(moment)
     matrix[3:, 3:] = inertia
     parameters[BODY.inverse_mass : BODY.inverse_mass + 36] = np.linalg.inv(matrix).ravel()
-    for row, support in zip(block.supports, truth.static_supports, strict=True):
+    for row, support in zip(block.supports, (*table.supports, *truth.static_supports), strict=True):
         row[SUPPORT.position : SUPPORT.position + 3] = support.position
         row[SUPPORT.force], row[SUPPORT.stiffness] = support.force, support.stiffness
         row[SUPPORT.damping] = support.damping
+        row[SUPPORT.gas_slope], row[SUPPORT.exponent] = support.gas_slope, support.exponent
         row[SUPPORT.neutral_height] = table.neutral_position[2] + support.position[2]
 
 

@@ -137,6 +137,8 @@ class SupportColumns(NamedTuple):
     force: Annotated[int, Entry("N", "at neutral")]
     stiffness: Annotated[int, Entry("N/m", "")]
     damping: Annotated[int, Entry("N s/m", "")]
+    gas_slope: Annotated[int, Entry("1/m", "relative growth of the gas's volume per rise, 0 without gas")]
+    exponent: Annotated[int, Entry("1", "of the gas")]
     neutral_height: Annotated[int, Entry("m", "in B")]
 
 

@@ -25,6 +25,9 @@ from hil_sim.plant.hydraulics import move_oil, move_spool
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 
+MIN_VOLUME = 0.05
+"""Least volume of a support's gas over that at neutral."""
+
 
 @fused_kernel
 def rotation(
@@ -127,8 +130,9 @@ def add_supports(plant: PlantArrays, m: MidStep, wrench: Wrench) -> Wrench:
             + m.r32 * (m.vy + m.wz * ax - m.wx * az)
             + m.r33 * (m.vz + m.wx * ay - m.wy * ax)
         )
+        volume = max(1.0 + supports[j, SUPPORT.gas_slope] * rise, MIN_VOLUME)
         force = (
-            supports[j, SUPPORT.force]
+            supports[j, SUPPORT.force] / volume ** supports[j, SUPPORT.exponent]
             - supports[j, SUPPORT.stiffness] * rise
             - supports[j, SUPPORT.damping] * speed
         )

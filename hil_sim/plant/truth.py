@@ -35,6 +35,7 @@ from mastd.settings.core.quantity import (
 )
 from mastd.settings.core.quantity import Flow as OilFlow
 from mastd.settings.core.starter import starter_directory
+from mastd.settings.table.supports import SupportLaw
 
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
 
@@ -131,17 +132,6 @@ class PayloadTruth(Settings):
     sprung: SprungTruth | None = None
 
 
-class StaticSupportTruth(Settings):
-    """A soft support that carries part of the dead weight, along the vertical."""
-
-    position: Point
-    """Where it meets the table, in P."""
-    force: Force
-    """With the table at neutral."""
-    stiffness: Stiffness = Field(default=0.0, ge=0)
-    damping: Damping = Field(default=0.0, ge=0)
-
-
 class PlantTruth(Settings):
     """All that is true of the simulated plant beyond, or against, the table's settings."""
 
@@ -151,7 +141,8 @@ class PlantTruth(Settings):
     cylinder: CylinderTruth = CylinderTruth()
     supply: SupplyTruth = SupplyTruth()
     payload: PayloadTruth | None = None
-    static_supports: tuple[StaticSupportTruth, ...] = ()
+    static_supports: tuple[SupportLaw, ...] = ()
+    """Beside those of the table's settings: the daemon does not know them."""
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.dynamics.supports import take_supports
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry, Legs
 from mastd.kinematics.jacobian import geometric_jacobian
@@ -208,6 +209,7 @@ def add_load(
 def force_reference(
     legs: Legs,
     model: FloatArray,
+    supports: FloatArray,
     pose: FloatArray,
     rates: FloatArray,
     accelerations: FloatArray,
@@ -216,9 +218,11 @@ def force_reference(
 ) -> None:
     """Write the force of each actuator (n,) in N that the motion needs, gravity included; push is positive.
 
-    ``model``: ``TableModel.values``; ``work`` (n + WORK_ROWS, 6) is scratch.
+    ``model``: ``TableModel.values``; ``supports`` (k, SUPPORT) take their part off; ``work``
+    (n + WORK_ROWS, 6) is scratch.
     """
     actuators = legs.table_joints.shape[0]
     geometric_jacobian(legs, pose, work[:actuators])
     wrench(model, pose, rates, accelerations, work[actuators])
+    take_supports(supports, pose, rates, work[actuators])
     actuator_forces(work[:actuators], work[actuators], work[actuators + 1 :], forces)

@@ -13,11 +13,10 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
+from mastd.settings.table.held import lowest_heave
 from mastd.settings.table.table import TableSettings
 
 DEGREES_OF_FREEDOM = 6
-CARRYING = 0.1
-"""Vertical part of an actuator's direction from which it carries the table."""
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
@@ -119,13 +118,9 @@ class Geometry:
     def lowest_heave(self) -> float:
         """Heave in m at which the first actuator that carries the table from below meets its inner stop.
 
-        0 where guides hold heave, or where no actuator is steeper than ``CARRYING``.
+        0 where guides hold heave, or where no actuator carries.
         """
-        steepness = self.neutral_vectors[:, 2] / np.linalg.norm(self.neutral_vectors, axis=1)
-        carrying = steepness > CARRYING
-        if not (self.freedoms[2] and carrying.any()):
-            return 0.0
-        return -float(np.min(self.strokes[carrying] / steepness[carrying]))
+        return lowest_heave(self.neutral_vectors, self.strokes) if self.freedoms[2] else 0.0
 
     @property
     def neutral_vectors(self) -> FloatArray:

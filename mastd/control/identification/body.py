@@ -3,11 +3,12 @@
 Newton's and Euler's equations about C in table axes P (``mastd.dynamics.table_model``), with A the specific
 force of C as accelerometers feel it (acceleration less gravity), α and ω angular acceleration and velocity:
 
-    Jᵀ (F_p − F_c φ(v) − c v) = [m A + α × s + ω × (ω × s);  I α + ω × I ω + s × A],
+    Jᵀ (F_p − F_c φ(v) − c v) + w = [m A + α × s + ω × (ω × s);  I α + ω × I ω + s × A],
 
-F_p the forces of the pressures, φ the shape of sliding friction. Linear in mass, first moment, inertia, F_c
-and c. The part of the forces that the actuators exert against each other does not appear. Where guides hold
-axes, the equations are those of the free ones, and what does not show in them keeps its nominal value.
+F_p the forces of the pressures, w the wrench of static supports, φ the shape of sliding friction. Linear in
+mass, first moment, inertia, F_c and c. The part of the forces that the actuators exert against each other
+does not appear. Where guides hold axes, the equations are those of the free ones, and what does not show in
+them keeps its nominal value.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mastd.control.identification.friction import sliding_friction
 from mastd.control.identification.measurement import Measurement, derivative, low_passed
 from mastd.control.identification.regression import Fit, least_squares
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows
+from mastd.dynamics.supports import support_rows, support_wrenches
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.payload import NoPayload
@@ -57,7 +59,7 @@ class BodyFit:
     times: FloatArray
     """(r,) s from the play's begin, of the two that follow."""
     wrench: FloatArray
-    """(r, 6) that the pressures make at C in P, low-passed, N and N m."""
+    """(r, 6) that the pressures and static supports make at C in P, low-passed, N and N m."""
     explained: FloatArray
     """(r, 6) of it that the body and the friction found ask for."""
 
@@ -88,6 +90,7 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
         return balanced(np.swapaxes(actuators * values[:, :, None], 1, 2))
 
     pressing = np.einsum("kia,ki->ka", actuators, np.sum(measured.pressures * areas, axis=2))
+    pressing += _supporting(measured, table, rotations)[:, free]
     target = balanced(pressing[:, :, None])[:, :, 0]
     excited = _excited(geometry)
     inertia = balanced(_inertia_columns(spin, force, angular)[:, free][:, :, excited])
@@ -108,6 +111,16 @@ def fit_body(measured: Measurement, table: TableSettings, geometry: Geometry) ->
         period * rows.astype(np.float64),
         wrench,
         explained,
+    )
+
+
+def _supporting(measured: Measurement, table: TableSettings, rotations: FloatArray) -> FloatArray:
+    """Return the wrench of the static supports at C in P (k, 6)."""
+    pose = low_passed(measured.pose, RATE_CORNER, measured.period)
+    out = np.zeros_like(pose)
+    support_wrenches(support_rows(table), pose, derivative(pose, measured.period), out)
+    return np.concatenate(
+        [np.einsum("kba,kb->ka", rotations, part) for part in np.split(out, 2, axis=1)], axis=1
     )
 
 

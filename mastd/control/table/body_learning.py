@@ -5,7 +5,7 @@ in turn go nearly linearly with what is not known for sure of a payload: its mas
 of gravity, its moments of inertia. These seven, in units of their usual spread, are tracked by a Kalman
 filter:
 
-    Jᵀ (f − friction) + load = w(θ₀) + Σ p_j w(∂θ/∂p_j),
+    Jᵀ (f − friction) + load + supports = w(θ₀) + Σ p_j w(∂θ/∂p_j),
 
 f by the pressures, w with the measured motion. What is steady is taken off both sides: the weight would tell
 the mass by itself, but the friction of a table that stands hides a tonne of it. A table that stands, or that
@@ -21,6 +21,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import ControlState, Learned, Measured
+from mastd.dynamics.supports import take_supports
 from mastd.dynamics.table_model import MODEL_SIZE, add_load, parallel, wrench
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
@@ -123,11 +124,13 @@ def learn_body(
     period: float,
     whole: bool,
     freedoms: FloatArray,
+    supports: FloatArray,
 ) -> None:
     """Take one sample; let ``learned.body``, which the control uses, follow.
 
     ``model`` (MODEL_SIZE,) is the nominal one; the scratch has the Jacobian of the measured pose. ``whole``:
     this sample follows on the last one. ``freedoms`` (6,) as in ``Legs``: what guides hold, they carry.
+    ``supports`` (s, SUPPORT) as in ``ControlModel``.
     """
     memory, believed, rows = learned.body_memory, learned.body, learned.directions
     ratio = min(1.0, period / FOLLOW_TIME)
@@ -142,20 +145,26 @@ def learn_body(
         for k in range(_ROWS * (1 + UNKNOWNS)):
             memory[M.total + k] = 0.0
         return
-    _add_sample(model, learned, measured, state, freedoms)
+    _add_sample(model, learned, measured, state, freedoms, supports)
     if memory[M.samples] >= WINDOW_TIME / period - 0.5:
         _take_window(memory, period * memory[M.samples])
 
 
 @fused_kernel
 def _add_sample(
-    model: FloatArray, learned: Learned, measured: Measured, state: ControlState, freedoms: FloatArray
+    model: FloatArray,
+    learned: Learned,
+    measured: Measured,
+    state: ControlState,
+    freedoms: FloatArray,
+    supports: FloatArray,
 ) -> None:
     """Add what this sample misses of the wrench, and what each of the seven makes of it."""
     memory, rows, motion, load = learned.body_memory, learned.directions, measured.motion, measured.load
     expected, changed, jacobian = state.scratch.wrench, state.scratch.other, state.scratch.jacobian
     wrench(model, motion[0], motion[1], motion[2], expected)
     add_load(motion[0], load, load, 1.0, expected)
+    take_supports(supports, motion[0], motion[1], expected)
     for axis in range(_ROWS):
         total = 0.0
         for i in range(jacobian.shape[0]):

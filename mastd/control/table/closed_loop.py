@@ -5,13 +5,14 @@ F the actuators' forces, k the stiffness of the oil where the actuators stand an
 the drive counts on, l the leakage rate, b the seals' viscous friction, G the valve (second order behind a
 delay), H the high-pass of the load pressure, and for every actuator
 
-    Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F − b J q̇),
+    Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F − b J q̇) − K q − C q̇,
     u = k_p (β − J q) − (c/kₙ) H F − e k⁻¹ J (JᵀJ)⁻¹ M₀ g D q̈,    β̇ = −g_β (I − J (JᵀJ)⁻¹ Jᵀ) k⁻¹ F,
 
-c the pressure damping, g the gains of the acceleration feedback, D its delay, e = min(1, 1.25 kₙ/k) how it is
-faded towards the stops (``STIFF_RATIO``), β the balance. Delays are Padé
-approximants of second order, right to 1° up to ωT = 1.8. Coulomb friction is left out: it holds small
-oscillations down, but not where the seals slide. One actuator of it: Merritt 1967, chapter 6.
+K and C stiffness and damping of static supports, c the pressure damping, g the gains of the acceleration
+feedback, D its delay, e = min(1, 1.25 kₙ/k) how it is faded towards the stops (``STIFF_RATIO``), β the
+balance. Delays are Padé approximants of second order, right to 1° up to ωT = 1.8. Coulomb friction is left
+out: it holds small oscillations down, but not where the seals slide. One actuator of it: Merritt 1967,
+chapter 6.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mastd.arrays import FloatArray
 from mastd.control.table.data import STIFF_RATIO
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows, oil_spring, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
+from mastd.dynamics.supports import support_slopes
 from mastd.dynamics.table_model import mobility
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
@@ -106,7 +108,11 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
     share[:, geometry.free_axes] = free @ np.linalg.inv(free.T @ free)
     s = _States(geometry.actuators)
     fixed = np.zeros((s.size, s.size))
-    _add_body(fixed, s, jacobian, mobility(mass_matrix, geometry), rows[:, ACTUATOR.viscous])
+    moved = mobility(mass_matrix, geometry)
+    _add_body(fixed, s, jacobian, moved, rows[:, ACTUATOR.viscous])
+    stiffness, damping = support_slopes(table, pose)
+    fixed[s.rates, s.pose] -= moved @ stiffness
+    fixed[s.rates, s.rates] -= moved @ damping
     _add_oil(fixed, s, jacobian, springs, springs * rows[:, ACTUATOR.leak_speed])
     internal = np.eye(geometry.actuators) - share @ jacobian.T
     fixed[s.balance, s.forces] = -plant.balance * internal / springs

@@ -29,6 +29,7 @@ from mastd.control.table.valve_inverse import Horizon, valve_inverse
 from mastd.control.table.valve_learning import learning_memory
 from mastd.dynamics.actuator import actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
+from mastd.dynamics.supports import support_rows
 from mastd.dynamics.table_model import MODEL_SIZE, TableModel
 from mastd.errors import SettingsError
 from mastd.kernel import entry
@@ -94,6 +95,7 @@ class TableControl:
             drives=_drives(table, period),
             filters=_filters(table, settings, period, identified),
             notches=np.array([notch_row(notch, period) for notch in notches]).reshape(-1, NOTCH_COLUMNS),
+            supports=support_rows(table),
         )
         self._control = Control(
             constants=constants,

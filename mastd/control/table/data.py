@@ -1,7 +1,7 @@
 """What the table's control works on: model, what is learned, state, inputs and measurements, as named arrays.
 
 n actuators; m weights of a filter; a periods known ahead; d periods waited where the motion is not previewed;
-k notches. SI.
+k notches; s static supports. SI.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ class ControlModel(NamedTuple):
     """(2, m, n) weights of the valves' inverse: with preview, and without."""
     notches: FloatArray
     """(k, NOTCH_COLUMNS) of the acceleration feedback."""
+    supports: FloatArray
+    """(s, SUPPORT) static supports of the table."""
 
 
 class Learned(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import DYNAMICS, Control, Scratch
+from mastd.dynamics.supports import take_supports
 from mastd.dynamics.table_model import actuator_forces, add_load, wrench
 from mastd.kernel import fused_kernel
 from mastd.kinematics.jacobian import geometric_jacobian
@@ -48,6 +49,7 @@ def forces_of(c: Control, motion: FloatArray, accelerations: FloatArray, forces:
         for axis in range(6):
             wanted[axis] -= other[axis]
     add_load(motion[0], load, load, 1.0, wanted)
+    take_supports(c.model.supports, motion[0], motion[1], wanted)
     actuator_forces(scratch.jacobian, wanted, scratch.factors, forces)
     if dynamics == DYNAMICS.links:
         for i in range(forces.shape[0]):

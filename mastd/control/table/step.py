@@ -71,7 +71,8 @@ def update_payload(c: Control, periods: int) -> None:
         whole = inputs[INPUT.contiguous] > 0.0 and inputs[INPUT.supported] > 0.0 and periods == 1
         whole = whole and inputs[INPUT.accel_valid] > 0.0
         geometric_jacobian(c.model.legs, c.measured.motion[0], c.state.scratch.jacobian)
-        learn_body(payload, c.learned, c.measured, c.state, c.constants.period, whole, c.model.legs.freedoms)
+        supports, freedoms = c.model.supports, c.model.legs.freedoms
+        learn_body(payload, c.learned, c.measured, c.state, c.constants.period, whole, freedoms, supports)
     else:
         for k in range(body.shape[0]):
             body[k] = payload[k]

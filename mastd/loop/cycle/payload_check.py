@@ -21,6 +21,7 @@ from mastd.control.identification.static_load import (
     nominal_load,
     weigh,
 )
+from mastd.dynamics.supports import support_wrench
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.rotation import rotation
 from mastd.kinematics.workspace import jacobians_at
@@ -54,6 +55,7 @@ class PayloadCheck:
         weighs = table.gravity > 0.0 and {"heave", "roll", "pitch"} <= set(table.freedoms)
         self._enabled = self._settings.enabled and weighs
         self._gravity = table.gravity
+        self._table = table
         self._geometry = Geometry.from_settings(table)
         self._clear = self._geometry.shortest_lengths + table.limits.stroke_margin
         self._friction = ActuatorFriction.from_settings(table)
@@ -124,7 +126,8 @@ class PayloadCheck:
             jacobians_at(self._geometry, pose)[0],
             mean.forces,
             self._friction.doubts(mean.sticking),
-            (self._rotation @ mean.load.reshape(2, 3).T).T.ravel(),
+            (self._rotation @ mean.load.reshape(2, 3).T).T.ravel()
+            + support_wrench(self._table, pose, mean.pose_rates),
             self._gravity + mean.acceleration[2],
         )
 
@@ -157,6 +160,7 @@ class Measured:
         parts = {name: slice(slices[name].start - first, slices[name].stop - first) for name in slices}
         self._motion = self.values[: last - first]
         self.pose = self.values[parts["pose"]]
+        self.pose_rates = self.values[parts["pose_rate"]]
         self.acceleration = self.values[parts["pose_acceleration"]]
         self.lengths = self.values[parts["length"]]
         self.rates = self.values[parts["length_rate"]]

@@ -8,11 +8,11 @@ l_i, l_ij by the point's coordinates give
     |l̇| ≤ Σ |l_i| V_i,   |l̈| ≤ Σ |l_i| A_i + Σ |l_ij| V_i V_j,   |l⃛| ≤ Σ |l_i| J_i + 3 Σ |l_ij| V_i A_j +
     cubic,
 
-and the forces of the actuators, linear in the accelerations and quadratic in the rates, are bounded in the
-same way about those at rest. All derivatives are read off the exact kernels, with unit rates and
-accelerations, the mixed ones by polarisation. They are taken on the grid {−X, 0, X}⁶; between its points no
-quantity exceeds the greatest of them by more than Σ |δᵢ²|/8, the error of linear interpolation (δᵢ² its
-second difference along axis i).
+and the forces of the actuators, linear in the accelerations, quadratic in the rates and, where supports damp,
+linear in them, are bounded in the same way about those at rest. All derivatives are read off the exact
+kernels, with unit rates and accelerations, the mixed ones by polarisation. They are taken on the grid
+{−X, 0, X}⁶; between its points no quantity exceeds the greatest of them by more than Σ |δᵢ²|/8, the error of
+linear interpolation (δᵢ² its second difference along axis i).
 
 Oil: an axis that turns round at A between ±X has at most the mean speed m and, over any time T, the way m T +
 D,
@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from mastd.arrays import FloatArray
 from mastd.dynamics.oil_flow import hydraulic_constants
+from mastd.dynamics.supports import support_rows
 from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
@@ -62,6 +63,7 @@ class ProbeRow(NamedTuple):
     pushed: Annotated[int, Entry("1", "unit acceleration of each axis", 6)]
     moved: Annotated[int, Entry("1", "unit rate of each axis", 6)]
     paired: Annotated[int, Entry("1", "unit rates of each two axes", len(_PAIRS))]
+    reversed: Annotated[int, Entry("1", "unit rate of each axis, backwards", 6)]
 
 
 _PROBE: Final = index_table(ProbeRow)
@@ -104,7 +106,8 @@ class _Grid:
     """The actuators over the grid of poses: ``shape`` of the grid, whose points come first in every array.
 
     ``lengths`` (m, n); ``slopes`` (m, 6, n) l_i; ``bends`` (m, 6, 6, n) l_ij; the same of the forces:
-    ``forces`` (m, n), ``forces_linear`` (m, 6, n), ``forces_quadratic`` (m, 6, 6, n); ``poses`` (m, 6) of C.
+    ``forces`` (m, n), ``forces_linear`` (m, 6, n) in the accelerations,
+    ``forces_damped`` (m, 6, n) in the rates, ``forces_quadratic`` (m, 6, 6, n); ``poses`` (m, 6) of C.
     """
 
     shape: tuple[int, ...]
@@ -113,6 +116,7 @@ class _Grid:
     bends: FloatArray
     forces: FloatArray
     forces_linear: FloatArray
+    forces_damped: FloatArray
     forces_quadratic: FloatArray
     poses: FloatArray
 
@@ -169,6 +173,7 @@ class Envelope:
         for axis in range(6):
             motions[:, _PROBE.pushed + axis, 2, axis] = 1.0
             motions[:, _PROBE.moved + axis, 1, axis] = 1.0
+            motions[:, _PROBE.reversed + axis, 1, axis] = -1.0
         for probe, pair in enumerate(_PAIRS):
             motions[:, _PROBE.paired + probe, 1, pair] = 1.0
         count = self._geometry.actuators
@@ -177,6 +182,7 @@ class Envelope:
         actuators_of_motions(
             self._geometry.legs,
             self._model,
+            support_rows(self._table),
             self._point,
             flat,
             np.empty((count + WORK_ROWS, 6)),
@@ -193,6 +199,7 @@ class Envelope:
             bends=_quadratic(accelerations),
             forces=forces[:, _PROBE.still],
             forces_linear=forces[:, _PROBE.pushed : _PROBE.moved] - forces[:, :1],
+            forces_damped=_odd(forces),
             forces_quadratic=_quadratic(forces),
             poses=centres.reshape(len(poses), _PROBES, 4, 6)[:, _PROBE.still, 0],
         )
@@ -207,6 +214,7 @@ class Envelope:
         quadratic = _bilinear(grid.bends, v, v)
         jerks = _linear(grid.slopes, j) + 3.0 * _bilinear(grid.bends, v, a) + self._cubic(v)
         swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
+        swing += _linear(grid.forces_damped, v)
         pushes, pulls = grid.forces + swing, -grid.forces + swing
         ratios = np.empty_like(rates)
         worst_valve_ratios(self._hydraulics, rates, pushes, pulls, ratios)
@@ -296,14 +304,20 @@ def mean_speeds(
 
 def _quadratic(probes: FloatArray) -> FloatArray:
     """Return the symmetric form (m, 6, 6, n) of what is quadratic in the rates, from ``probes`` (m, p, n)."""
-    still = probes[:, _PROBE.still]
+    still, odd = probes[:, _PROBE.still], _odd(probes)
     form = np.zeros((len(probes), 6, 6, probes.shape[-1]))
     for axis in range(6):
-        form[:, axis, axis] = probes[:, _PROBE.moved + axis] - still
+        form[:, axis, axis] = probes[:, _PROBE.moved + axis] - still - odd[:, axis]
     for probe, (one, other) in enumerate(_PAIRS):
         mixed = probes[:, _PROBE.paired + probe] - still - form[:, one, one] - form[:, other, other]
+        mixed = mixed - odd[:, one] - odd[:, other]
         form[:, one, other] = form[:, other, one] = 0.5 * mixed
     return form
+
+
+def _odd(probes: FloatArray) -> FloatArray:
+    """Return what is linear in each rate (m, 6, n): of forces, the damping of the supports."""
+    return 0.5 * (probes[:, _PROBE.moved : _PROBE.paired] - probes[:, _PROBE.reversed :])
 
 
 def _linear(slopes: FloatArray, sizes: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from mastd.motion.washout.seat_point import centre_motion
 def actuators_of_motions(
     legs: Legs,
     model: FloatArray,
+    supports: FloatArray,
     point: FloatArray,
     motions: FloatArray,
     work: FloatArray,
@@ -24,7 +25,7 @@ def actuators_of_motions(
     """Write lengths, their rates and accelerations, and forces of the actuators: ``actuators`` (m, 4, n).
 
     ``motions`` (m, 4, 6) of the seat at ``point`` (3,) in P; ``centres`` (m, 4, 6) takes those of C, ``work``
-    (n + 8, 6) is scratch, ``model`` that of ``TableModel``. SI.
+    (n + 8, 6) is scratch, ``model`` that of ``TableModel``, ``supports`` (k, SUPPORT). SI.
     """
     for m in range(motions.shape[0]):
         centre, rows = centres[m], actuators[m]
@@ -41,6 +42,7 @@ def actuators_of_motions(
         force_reference(
             legs,
             model,
+            supports,
             centre[0],
             centre[1],
             centre[2],

@@ -15,6 +15,7 @@ import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import drain, hydraulic_constants
+from mastd.dynamics.supports import support_rows
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
@@ -129,6 +130,7 @@ class Examiner:
             gain=observer.gain,
             limits=_OBSERVER_LIMITS._replace(reach=observer.limits.reach, work=observer.limits.work),
             model=TableModel.from_settings(table, payload).values,
+            supports=support_rows(table),
             hydraulics=hydraulic_constants(table),
             bounds=self._bounds,
         )

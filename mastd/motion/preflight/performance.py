@@ -1,8 +1,8 @@
 """What a table can do along each axis by itself, from neutral: travel, velocity, acceleration, and the oil.
 
 Velocity: every actuator within its limit, all together within the flow that the supply gives. Acceleration:
-forces of least norm (``mastd.dynamics.table_model``) that move the mass and carry the weight, each within
-``force_share`` of its actuator.
+forces of least norm (``mastd.dynamics.table_model``) that move the mass and carry the weight less what static
+supports do at neutral, each within ``force_share`` of its actuator.
 
 A lasting sine is bounded by travel, velocity, force, the flow of the valves under load, and that of the pump,
 as curves of data sheets are; the response of valves and oil columns is left aside.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.dynamics.supports import support_wrench
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
@@ -62,17 +63,18 @@ class AxisEnvelope:
 
 
 def static_capacity(table: TableSettings, geometry: Geometry) -> float:
-    """Return the mass in kg of table and payload that the actuators hold at neutral, within the limits.
+    """Return the mass in kg of table and payload that is held at neutral, within the actuators' limits.
 
-    Infinite where none of them carries weight.
+    Infinite where no actuator carries weight, 1 kg where the supports alone load one beyond its limit.
     """
-    standing = np.abs(_standing(table, neutral_jacobian(geometry), 1.0))
+    relief = _standing(table, neutral_jacobian(geometry), 0.0)
+    per_mass = _standing(table, neutral_jacobian(geometry), 1.0) - relief
     carried = [
-        table.limits.force_share * type_.cylinder.maximum_force / float(force)
-        for type_, force in zip(table.types, standing, strict=True)
-        if float(force) > 1e-9 * float(np.max(standing))
+        (table.limits.force_share * type_.cylinder.maximum_force - np.sign(force) * own) / abs(force)
+        for type_, own, force in zip(table.types, relief, per_mass, strict=True)
+        if abs(force) > 1e-9 * np.max(np.abs(per_mass))
     ]
-    return min(carried, default=math.inf)
+    return max(float(min(carried, default=math.inf)), 1.0)
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
@@ -85,7 +87,7 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
     if not math.isfinite(capacity):
         return ()
     mass, x, y = model.values[:3]
-    wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0])
+    wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0]) - _carried(table)
     forces = np.linalg.pinv(neutral_jacobian(geometry).T) @ wrench
     pressures = []
     for force, type_ in zip(forces, table.types, strict=True):
@@ -257,6 +259,11 @@ def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, 
 
 
 def _standing(table: TableSettings, jacobian: FloatArray, weight: float) -> FloatArray:
-    """Return the force of each actuator (n,) in N under ``weight`` kg at rest."""
-    wrench = np.array([0.0, 0.0, weight * table.gravity, 0.0, 0.0, 0.0])
+    """Return the force of each actuator (n,) in N under ``weight`` kg at rest at neutral."""
+    wrench = np.array([0.0, 0.0, weight * table.gravity, 0.0, 0.0, 0.0]) - _carried(table)
     return np.asarray(np.linalg.pinv(jacobian.T) @ wrench)
+
+
+def _carried(table: TableSettings) -> FloatArray:
+    """Return the wrench (6,) of the static supports at rest at neutral, N and N m."""
+    return support_wrench(table, np.zeros(6), np.zeros(6))

@@ -8,6 +8,7 @@ import numpy as np
 
 from mastd.arrays import BoolArray, FloatArray, IntArray
 from mastd.dynamics.oil_flow import oil_flow, valve_ratio
+from mastd.dynamics.supports import take_supports
 from mastd.dynamics.table_model import actuator_forces, add_load, wrench
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
@@ -47,6 +48,8 @@ class SurveyedTable(NamedTuple):
     gain: FloatArray
     limits: SolveLimits
     model: FloatArray
+    supports: FloatArray
+    """(k, SUPPORT)."""
     hydraulics: FloatArray
     bounds: FloatArray
     """(ACTUATOR_ROWS, n)."""
@@ -156,6 +159,7 @@ def _move(table: SurveyedTable, block: SurveyedBlock, k: int, scratch: Scratch) 
     wrench(table.model, pose, rates, accelerations, scratch.wanted)
     if k < block.riding.shape[0]:
         add_load(pose, block.standing, block.riding[k], block.riding_ratio, scratch.wanted)
+    take_supports(table.supports, pose, rates, scratch.wanted)
     actuator_forces(scratch.jacobian, scratch.wanted, scratch.factors, scratch.forces)
 
 

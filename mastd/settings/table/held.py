@@ -1,4 +1,4 @@
-"""What the actuators hold at the neutral position: the freedom that is left free, the condition number.
+"""What the actuators hold: the freedom left free and the condition number at neutral, where the table rests.
 
 ``joints``: of each actuator, the table's in P and the base's in B; ``freedoms``: axes that no guides hold.
 """
@@ -17,6 +17,8 @@ from mastd.settings.table.guides import ALL_FREEDOMS, Axis
 
 LEAST_HOLD: Final = 1e-9
 """Singular value that counts as zero: directions have length 1, rotations are at the longest lever arm."""
+CARRYING: Final = 0.1
+"""Vertical part of an actuator's direction from which it carries the table."""
 Joints = Sequence[tuple[Point, Point]]
 
 
@@ -46,13 +48,29 @@ def condition(joints: Joints, neutral_position: Point, freedoms: Sequence[Axis])
     return float(np.linalg.norm(rows) * np.linalg.norm(np.linalg.pinv(rows))) / max(len(freedoms), 1)
 
 
+def lowest_heave(vectors: FloatArray, strokes: FloatArray) -> float:
+    """Return the heave in m at which the first actuator that carries the table meets its inner stop.
+
+    ``vectors`` (n, 3) from base joint to table joint at neutral, ``strokes`` (n,) to either side, m. 0 where
+    no actuator is steeper than ``CARRYING``.
+    """
+    steepness = vectors[:, 2] / np.linalg.norm(vectors, axis=1)
+    carrying = steepness > CARRYING
+    return -float(np.min(strokes[carrying] / steepness[carrying])) if carrying.any() else 0.0
+
+
+def neutral_vectors(joints: Joints, neutral_position: Point) -> FloatArray:
+    """Return the vectors (n, 3) from base joint to table joint at neutral in B, m."""
+    table, base = np.array(joints, dtype=float).transpose(1, 0, 2)
+    return np.asarray(np.array(neutral_position) + table - base)
+
+
 def _free(rows: FloatArray, freedoms: Sequence[Axis]) -> FloatArray:
     return rows[:, [ALL_FREEDOMS.index(axis) for axis in freedoms]]
 
 
 def _rows(joints: Joints, neutral_position: Point) -> FloatArray:
     """Return the rates (n, 6) of the lengths per rate of each axis: eqs. (19)–(20) of Jin 2012."""
-    table, base = np.array(joints, dtype=float).transpose(1, 0, 2)
-    vectors = np.array(neutral_position) + table - base
+    table, vectors = np.array([joint for joint, _ in joints]), neutral_vectors(joints, neutral_position)
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), LEAST_HOLD)
     return np.hstack([units, np.cross(table, units)])

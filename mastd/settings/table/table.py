@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
+import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.core.base import Problem, Settings, computed, refuse
@@ -20,7 +21,7 @@ from mastd.settings.core.quantity import (
     Point,
 )
 from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
-from mastd.settings.table.held import condition, left_free
+from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
@@ -36,6 +37,7 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
+from mastd.settings.table.supports import SupportSettings
 
 MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
@@ -153,6 +155,8 @@ class TableSettings(Settings):
     links: Annotated[tuple[LinkSettings, ...], Field(max_length=MAX_LINKS)]
     sensors: SensorSettings
     limits: LimitSettings
+    supports: tuple[SupportSettings, ...] = ()
+    """What carries a part of the dead weight or holds the table down beside the actuators."""
 
     @property
     def pose_limits(self) -> tuple[float, ...]:
@@ -295,6 +299,18 @@ class TableSettings(Settings):
         refuse(problems)
         return limits
 
+    @field_validator("supports")
+    @classmethod
+    def _supports_fit(
+        cls, supports: tuple[SupportSettings, ...], info: ValidationInfo
+    ) -> tuple[SupportSettings, ...]:
+        problems = _repeated([((index, "name"), one.name) for index, one in enumerate(supports)], "name")
+        known = info.data
+        if {"links", "neutral_position", "limits", "body", "gravity", "freedoms"} <= known.keys():
+            problems += _wrong_gas(supports, known) or _lifting(supports, known)
+        refuse(problems)
+        return supports
+
 
 def no_load_speed(
     actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
@@ -340,6 +356,45 @@ def _wrong_types(
         elif link.actuator is not None and link.actuator not in actuators:
             problems.append(((index, "actuator"), f"{link.actuator!r} is no type of actuators: {known}"))
     return problems
+
+
+def _lowest_heave(known: dict[str, Any]) -> float:
+    """Return the heave in m at which a table of validated settings rests, 0 where guides hold heave."""
+    if "heave" not in known["freedoms"]:
+        return 0.0
+    vectors = neutral_vectors(_joints(known["links"]), known["neutral_position"])
+    return lowest_heave(vectors, np.array([link.stroke for link in known["links"]]))
+
+
+def _wrong_gas(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
+    """Return the supports whose gas the travel of the table would compress to nothing."""
+    pose = {axis: getattr(known["limits"].pose, axis) or 0.0 for axis in known["freedoms"]}
+    heave = max(pose.get("heave", 0.0), -_lowest_heave(known))
+    problems: list[Problem] = []
+    for index, support in enumerate(supports):
+        x, y, _ = support.position
+        travel = heave + abs(x) * pose.get("pitch", 0.0) + abs(y) * pose.get("roll", 0.0)
+        if support.gas is not None and not (travel * support.gas.slope < 1.0):
+            what = (
+                f"is {support.gas.volume * 1e3:g} L, but {travel * 1e3:.4g} mm of travel displace "
+                f"{travel * support.gas.area * 1e3:.4g} L: state the volume of piston and vessels at neutral"
+            )
+            problems.append(((index, "gas", "volume"), what))
+    return problems
+
+
+def _lifting(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
+    """Return as a problem that supports lift the bare table off its rest, from where it could not sink."""
+    lowest = _lowest_heave(known)
+    lifted = sum(support.standing(lowest) for support in supports)
+    weight = known["body"].mass * known["gravity"]
+    if not supports or lowest == 0.0 or lifted < weight:
+        return []
+    what = (
+        f"lift {lifted / 1e3:.4g} kN where the table rests, at heave {1e3 * lowest:.4g} mm, and the bare "
+        f"table weighs {weight / 1e3:.4g} kN: it would not sink by itself; lower their forces or stiffness"
+    )
+    return [((), what)]
 
 
 def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:

@@ -148,3 +148,25 @@ def test_a_short_way_to_neutral_keeps_what_was_weighed(lab: Lab) -> None:
     rig.step()
     assert rig.cycle.payload_check.weighed is weighed
     assert rig.state() is State.READY
+
+
+def test_what_supports_carry_is_neither_weighed_nor_asked_of_the_actuators(lab: Lab) -> None:
+    text = lab.table.read_text(encoding="utf-8") + (
+        "supports:\n"
+        "  - {name: left, position: [0 m, 0.5 m, -0.9 m], force: 120 kN,\n"
+        "     gas: {volume: 60 L, area: 200 cm2}}\n"
+        "  - {name: ahead, position: [0.5 m, 0 m, -0.9 m], force: 60 kN, stiffness: 200 kN/m}\n"
+    )
+    lab.table.write_text(text, encoding="utf-8")
+    rig = risen(rig_of(lab, "12 t"))
+    weighed = rig.cycle.payload_check.weighed
+    assert weighed is not None
+    assert weighed.mass == pytest.approx(47e3, abs=400.0)
+    assert weighed.centre == pytest.approx((0.0, 0.0), abs=0.015)
+    assert not rig.codes()
+    asked = rig.cycle.frame.field("command.force_references")[:4]
+    # The friction of four seals, up to 3.6 kN each, is fed forward beside.
+    assert asked.sum() == pytest.approx(47e3 * 9.80665 - 180e3, abs=4 * 3.6e3)
+    lever = np.array([-1.4, -1.4, 1.4, 1.4]), np.array([-0.8, 0.8, 0.8, -0.8])
+    assert asked @ lever[1] == pytest.approx(-120e3 * 0.5, rel=0.05)
+    assert asked @ lever[0] == pytest.approx(-60e3 * 0.5, rel=0.05)

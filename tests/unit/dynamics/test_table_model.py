@@ -18,7 +18,9 @@ from mastd.dynamics.oil_flow import (
     oil_stiffness,
     valve_ratio,
 )
+from mastd.dynamics.supports import SUPPORT
 from mastd.dynamics.table_model import WORK_ROWS, TableModel, force_reference, wrench
+from mastd.index_table import size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
@@ -26,6 +28,7 @@ from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
 PAYLOAD = RigidPayload(kind="rigid", mass=12e3, centre_of_gravity=(0.3, -0.2, 2.0), inertia=(8e3, 29e3, 29e3))
+NONE = np.zeros((0, size_of(SUPPORT)))
 CENTRED = RigidPayload(kind="rigid", mass=12e3, centre_of_gravity=(0.0, 0.0, 2.0), inertia=(8e3, 29e3, 29e3))
 
 
@@ -98,7 +101,7 @@ def test_forces_carry_the_wrench_with_least_norm(table: TableSettings, geometry:
     work, forces, wanted = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.empty(6)
     for _ in range(20):
         pose, rates, accelerations = (rng.uniform(-1, 1, 6) * f for f in (0.02, 0.1, 2.0))
-        force_reference(geometry.legs, model, pose, rates, accelerations, work, forces)
+        force_reference(geometry.legs, model, NONE, pose, rates, accelerations, work, forces)
         arms = geometry.table_joints @ rotation(pose[3:]).T
         vectors = geometry.neutral_position + pose[:3] + arms - geometry.base_joints
         units = vectors / np.linalg.norm(vectors, axis=1)[:, None]
@@ -114,7 +117,7 @@ def test_weight_at_rest(table: TableSettings, geometry: Geometry) -> None:
     """At rest the four vertical actuators push a quarter of the weight each, the others nothing."""
     model = TableModel.from_settings(table, CENTRED).values
     work, forces, still = np.zeros((7 + WORK_ROWS, 6)), np.empty(7), np.zeros(6)
-    force_reference(geometry.legs, model, still, still, still, work, forces)
+    force_reference(geometry.legs, model, NONE, still, still, still, work, forces)
     assert forces == pytest.approx([47e3 * 9.80665 / 4.0] * 4 + [0.0] * 3, abs=1e-6)
 
 

@@ -10,8 +10,10 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
+from mastd.dynamics.supports import SUPPORT
 from mastd.dynamics.table_model import WORK_ROWS, force_reference, wrench
 from mastd.errors import KinematicsError
+from mastd.index_table import size_of
 from mastd.kinematics.forward import Observer
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at, stroke_poses, within_strokes
@@ -63,7 +65,9 @@ def test_forces_make_the_motion_in_the_free_axes_with_least_norm(table: tuple[in
     pose, rates, accelerations = generator.uniform(-0.02, 0.02, (3, 6)) * geometry.freedoms
     model = np.array([900.0, 20.0, -10.0, 30.0, 300.0, 500.0, 700.0, 5.0, -4.0, 3.0, 9.81])
     forces, work = np.zeros(geometry.actuators), np.zeros((geometry.actuators + WORK_ROWS, 6))
-    force_reference(geometry.legs, model, pose, rates, accelerations, work, forces)
+    force_reference(
+        geometry.legs, model, np.zeros((0, size_of(SUPPORT))), pose, rates, accelerations, work, forces
+    )
     needed = np.zeros(6)
     wrench(model, pose, rates, accelerations, needed)
     jacobian = jacobians_at(geometry, pose)[0]

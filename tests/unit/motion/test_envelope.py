@@ -23,6 +23,7 @@ from mastd.settings.core.starter import find
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import RigidPayload
+from mastd.settings.table.supports import SupportSettings
 from mastd.settings.table.table import TableSettings
 from tests.support.formats.opencrg_texts import crg
 
@@ -121,6 +122,18 @@ def test_no_motion_inside_the_boxes_asks_more(
         assert found["mean_flow"].worst <= proved["mean_flow"].worst
     assert min(worst["stroke"], worst["velocity"]) > 0.5
     assert worst["push_force"] > 0.75
+
+
+def test_of_supports_no_motion_inside_the_boxes_asks_more(table: TableSettings) -> None:
+    """A strong spring and damper; speeds are below 1 m/s, where v counts more than v²."""
+    damper = SupportSettings(name="damper", position=(0.0, 0.0, -0.9), force=0.0, stiffness=1e6, damping=4e6)
+    held = table.model_copy(update={"supports": (damper,)})
+    cueing = WashoutSettings(kind="washout")
+    proved, bare = (named(prove(cueing, SEAT, of, CABIN).limits)["push_force"].worst for of in (held, table))
+    random = np.random.default_rng(1)
+    worst = max(walk(inside(boxes(cueing), random), held)["push_force"].worst for _ in range(10))
+    assert 1.2 * bare < worst <= proved * (1.0 + 1e-6)
+    assert worst > 0.7 * proved
 
 
 def test_corners_of_the_travel_are_reached_exactly(table: TableSettings) -> None:

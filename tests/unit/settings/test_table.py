@@ -241,6 +241,61 @@ def test_guides_hold_the_axes_in_which_the_table_is_not_free() -> None:
         load_text(TEXT + "guides: {friction: 50 N}\n", "table.yaml", TableSettings)
 
 
+SUPPORT = "{{name: {name}, position: [0 m, 0 m, -0.9 m], force: {force}{more}}}"
+
+
+@pytest.mark.parametrize(
+    ("supports", "problem"),
+    [
+        (
+            # 35 t weigh 343.2 kN; at its rest, 50 mm below neutral, the spring adds 100 kN.
+            [("one", "150 kN", ""), ("two", "100 kN", ", stiffness: 2 MN/m")],
+            "supports: lift 350 kN where the table rests, at heave -50 mm, and the bare table weighs",
+        ),
+        (
+            # Isothermal gas at 1.25 times its pressure, since a fifth of its volume is displaced.
+            [("one", "280 kN", ", gas: {volume: 25 L, area: 1000 cm2, exponent: 1}")],
+            "supports: lift 350 kN where the table rests",
+        ),
+        ([("one", "1 kN", ""), ("one", "1 kN", "")], "supports[1].name: name 'one' is used twice"),
+        (
+            [("one", "1 kN", ", stiffness: 1 kN/m, gas: {volume: 25 L, area: 1000 cm2}")],
+            "supports[0].gas: stands beside stiffness: state one of the two",
+        ),
+        (
+            [("one", "1 kN", ", gas: {volume: 5 L, area: 1000 cm2}")],
+            "supports[0].gas.volume: is 5 L, but 50 mm of travel displace 5 L: state the volume",
+        ),
+        ([("one", "1 kN", ", stiffness: -1 kN/m")], "supports[0].stiffness: -1 kN/m is out of range"),
+        ([("one", "270 kN", ", gas: {volume: 25 L, area: 1000 cm2, exponent: 1}")], ""),
+        ([("down", "-900 kN", ", gas: {volume: 25 L, area: 1000 cm2}"), ("up", "400 kN", "")], ""),
+    ],
+)
+def test_supports_that_cannot_be_are_refused(supports: list[tuple[str, str, str]], problem: str) -> None:
+    lines = [SUPPORT.format(name=name, force=force, more=more) for name, force, more in supports]
+    text = f"{TEXT}supports: [{', '.join(lines)}]\n"
+    if not problem:
+        assert len(load_text(text, "table.yaml", TableSettings).supports) == len(supports)
+        return
+    with pytest.raises(SettingsError) as caught:
+        load_text(text, "table.yaml", TableSettings)
+    (found,) = caught.value.problems
+    place, _, what = found.partition(": ")
+    assert what.startswith(problem)
+    assert place.startswith(f"table.yaml:{text.count(chr(10))}:")
+
+
+def test_the_supports_of_the_page_fit_its_example() -> None:
+    page = (TABLE_FILE.parents[1] / "docs" / "table.md").read_text(encoding="utf-8")
+    example, supports = (
+        re.search(rf"```yaml\n({begin}.*?)```", page, flags=re.DOTALL) for begin in ("# yaml", "supports:")
+    )
+    assert example is not None
+    assert supports is not None
+    table = load_text(f"{example[1]}\n{supports[1]}", "table.yaml", TableSettings)
+    assert [support.force for support in table.supports] == [20e3, -8e3]
+
+
 def test_mistakes_in_different_groups_do_not_hide_each_other() -> None:
     text = (
         TEXT.replace("neutral_length: 1200 mm", "neutral_length: 1201 mm", 1)

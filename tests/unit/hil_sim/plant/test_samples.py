@@ -20,12 +20,12 @@ from hil_sim.plant.truth import (
     PayloadTruth,
     PlantTruth,
     SprungTruth,
-    StaticSupportTruth,
 )
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError, UsageError
 from mastd.settings import schema
 from mastd.settings.core.loader import load
+from mastd.settings.table.supports import SupportLaw
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 
@@ -320,7 +320,7 @@ def test_deviation_is_seeded_bounded_and_leaves_stated_values_alone() -> None:
 
 
 def test_static_supports_carry_their_share() -> None:
-    support = StaticSupportTruth(position=(0.0, 0.0, -0.5), force=200e3, stiffness=1e5)
+    support = SupportLaw(position=(0.0, 0.0, -0.5), force=200e3, stiffness=1e5)
     plant = plant_of(PlantTruth(static_supports=(support,)))
     raise_table(plant)
     weight = TABLE.body.mass * TABLE.gravity
