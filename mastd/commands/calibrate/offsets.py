@@ -8,6 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from mastd.loop.service.single_run import RunOutcome
     from mastd.settings.table.table import TableSettings
 
-CERTAINTY: Final = 2.0
-"""Standard deviations below which an offset is not told from none."""
 DIGITS: Final = 4
 """Of an offset in mm: a tenth of a micrometre, less than any transducer resolves."""
 
@@ -75,10 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     if source is None:
         with stop_on_signals() as stop:
             source, outcome = _played(arguments, stop)
-        if not outcome.completed:
+        if outcome.fault or not outcome.completed:
             code = 3 if outcome.fault else StoppedError.exit_code
             message = outcome.cause or ""
-            print(f"the run did not reach its end: {message}", file=sys.stderr)
+            ended = "the run ended in a fault" if outcome.completed else "the run did not reach its end"
+            print(f"{ended}: {message}", file=sys.stderr)
     try:
         record = open_run(source, wanted)
     except FormatError as error:
@@ -118,6 +118,11 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Run
             require_patterns(plan.geometry)
         except ValueError as error:
             raise UsageError(f"{plan.table_path}: {error}; nothing was moved") from error
+        # What the control learns of the valves would take up what the balance is to tell.
+        control = plan.daemon.control
+        feedforward = control.feedforward.model_copy(update={"valve_learning": False})
+        control = control.model_copy(update={"feedforward": feedforward})
+        plan = replace(plan, daemon=plan.daemon.model_copy(update={"control": control}))
         return recorded_play(arguments, plan, plan.check(), stop, live=live)
 
 
@@ -125,7 +130,8 @@ def _document(found: LengthOffsets, table: TableSettings, record: str, ended: st
     return {
         "run": record,
         "ended": ended or None,
-        "told": bool((abs(found.amount) > CERTAINTY * found.doubt).any()),
+        "told": found.told,
+        "contradictory": found.contradictory,
         "balanced": found.balanced,
         "links": [
             {"name": actuator.name, "offset_m": actuator.transducer.offset, "new_offset_m": new}
@@ -169,8 +175,16 @@ def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object
         )
     for k in range(len(found.patterns)):
         lines += _pattern_lines(found, table, k)
+    alone = [
+        f"{actuator.name} reads {error * 1e3:+.3f} mm too long"
+        for actuator, error in zip(table.links, found.single, strict=True)
+        if math.isfinite(error)
+    ]
+    lines.append(f"  if a single transducer is wrong: {', or '.join(alone) or 'none explains it'}")
     lines.append("  a movement of the table explains all other combinations; they do not show here")
-    if not document["told"]:
+    if found.contradictory:
+        lines.append("  the lengths and the balance contradict each other, so that neither is believed")
+    elif not document["told"]:
         lines.append("  not significant: the offsets stay unchanged")
     elif document["written"]:
         lines.append(f"  written to {document['written']}")
@@ -187,16 +201,10 @@ def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[s
     force, free, rest, about = (
         1e-3 * value[k] for value in (found.force, found.free_force, found.rest_force, found.force_doubt)
     )
-    alone = [
-        f"{actuator.name} by {error * 1e3:+.3f} mm"
-        for actuator, error in zip(table.links, found.single[k], strict=True)
-        if math.isfinite(error)
-    ]
     return [
         f"  force fight: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
         f"  internal force: {force:+.1f} kN as it was, without the balance up to {free:+.0f} kN; without it "
         f"and with the new offsets {rest:+.0f} ± {about:.0f} kN",
-        f"  if a single transducer is wrong: {', or '.join(alone)}",
     ]
 
 

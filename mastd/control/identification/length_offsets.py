@@ -28,6 +28,10 @@ PARTS: Final = 8
 """Parts of the motion whose spread gives the uncertainty."""
 MIN_DOUBT: Final = 1e-6
 """m; no offset is known better."""
+CERTAINTY: Final = 2.0
+"""Standard deviations below which an offset is not told from none."""
+UNEXPLAINED: Final = 0.05
+"""Ratio of the offsets that a single transducer may leave unexplained."""
 MIN_RATIO: Final = 0.05
 """Of a pattern; an actuator with less of it does not make the actuators fight."""
 FORCE_DOUBT: Final = 0.2
@@ -73,12 +77,28 @@ class LengthOffsets:
         return -self.amount @ self.patterns
 
     @property
+    def contradictory(self) -> bool:
+        """Whether lengths and balance say the opposite of each other of some pattern, beyond their doubt."""
+        apart = np.abs(self.by_trim - self.by_lengths) > CERTAINTY * self.doubt
+        return self.balanced and bool(np.any(apart & (self.by_trim * self.by_lengths < 0.0)))
+
+    @property
+    def told(self) -> bool:
+        """Whether an offset is told from none."""
+        return not self.contradictory and bool(np.any(np.abs(self.amount) > CERTAINTY * self.doubt))
+
+    @property
     def single(self) -> FloatArray:
-        """Error (m, n) of a transducer that alone would make the lengths contradict each other so, m;
-        infinite where none would."""
-        with np.errstate(divide="ignore"):
-            alone = self.by_lengths[:, None] / self.patterns
-        return np.where(np.abs(self.patterns) > MIN_RATIO, alone, np.inf)
+        """Error (n,) of a transducer that alone would make the lengths contradict each other so, m.
+
+        It explains all patterns; infinite where none would.
+        """
+        squares = np.sum(self.patterns**2, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = self.by_lengths @ self.patterns / squares
+            left = np.max(np.abs(self.by_lengths[:, None] - alone * self.patterns), axis=0)
+        fits = (squares > MIN_RATIO**2) & (left <= UNEXPLAINED * np.max(np.abs(self.by_lengths)))
+        return np.where(fits, alone, np.inf)
 
 
 def require_patterns(geometry: Geometry) -> FloatArray:

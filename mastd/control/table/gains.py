@@ -114,14 +114,19 @@ def drive_gains(
 def _changed(table: TableSettings, chosen: Mapping[str, DriveGains]) -> TableSettings:
     """Return the table with the drive's gains for each type by name, "" where all are of one."""
 
-    def changed(gains: DriveGainSettings, name: str) -> DriveGainSettings:
-        length, damping = chosen[name]
-        return gains.model_copy(update={"length_gain": length, "pressure_damping": damping})
+    def changed(name: str) -> dict[str, float | None]:
+        return {"length_gain": chosen[name].length, "pressure_damping": chosen[name].pressure_damping}
 
     if "" in chosen:
-        return table.model_copy(update={"drive": changed(table.drive, "")})
+        return table.model_copy(update={"drive": table.drive.model_copy(update=changed(""))})
+
+    def own(name: str, stated: DriveGainSettings) -> DriveGainSettings:
+        # No more than the gains of the table's drive, so that a record of it reads back as the same.
+        gains = {field: getattr(stated, field) for field in DriveGainSettings.model_fields}
+        return DriveGainSettings(**{**gains, **changed(name)})
+
     types = {
-        name: actuator.model_copy(update={"drive": changed(actuator.drive or table.drive, name)})
+        name: actuator.model_copy(update={"drive": own(name, actuator.drive or table.drive)})
         for name, actuator in table.actuators.items()
         if name in chosen
     }

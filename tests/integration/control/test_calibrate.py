@@ -11,10 +11,12 @@ import pytest
 
 from mastd.cli import main
 from mastd.commands.calibrate.offsets import write
+from mastd.control.table.gains import with_drive_gains
 from mastd.errors import UsageError
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT, Lab, replaced
+from tests.support.unlike_actuators import named_types
 
 pytestmark = pytest.mark.real_time
 
@@ -105,3 +107,12 @@ def test_a_table_on_six_actuators_is_refused_before_it_moves(
     assert found is None
     assert "6 actuators hold 6 degrees of freedom without internal force; nothing was moved" in told
     assert not list(lab.directory.glob("runs/*/*.mcap"))
+
+
+def test_offsets_are_written_into_a_table_of_several_types(tmp_path: Path) -> None:
+    path = tmp_path / "table.yaml"
+    path.write_text(named_types(1.5), encoding="utf-8")
+    stated = load(path, TableSettings)
+    recorded = TableSettings.model_validate_json(with_drive_gains(stated).model_dump_json())
+    write(path, recorded, [1e-4, *(link.transducer.offset for link in stated.links[1:])])
+    assert load(path, TableSettings).links[0].transducer.offset == 1e-4
