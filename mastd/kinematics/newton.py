@@ -14,9 +14,7 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import actuator_vector, centre_at
 from mastd.kinematics.jacobian import euler_jacobian
-from mastd.kinematics.rotation import rotation
-
-Six = tuple[float, float, float, float, float, float]
+from mastd.kinematics.rotation import Six, rotation
 
 WORK_ROWS = 8
 """Rows of six beyond one an actuator that ``newton_step`` needs as scratch."""

@@ -27,8 +27,8 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import actuator_vector, centre_at
-from mastd.kinematics.newton import Six, newton_step
-from mastd.kinematics.rotation import rotation
+from mastd.kinematics.newton import newton_step
+from mastd.kinematics.rotation import Six, rotation
 
 # Largest Σ|l̂ − l| / Σl at which lengths count as measurements of one pose: 0.36 mm for a length of 1.2 m.
 MEASURED_RATIO = 3e-4

@@ -12,6 +12,7 @@ from mastd.kernel import fused_kernel
 
 Three = tuple[float, float, float]
 Nine = tuple[float, float, float, float, float, float, float, float, float]
+Six = tuple[float, float, float, float, float, float]
 
 # Up to this angle (rad) the polynomials below are exact to rounding (relative remainder under 2e-17).
 SMALL_ANGLE = 0.25

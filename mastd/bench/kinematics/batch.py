@@ -19,8 +19,8 @@ from mastd.bench.kinematics.second_order import SecondOrder
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
-from mastd.kinematics.observer import Six, SolveLimits, observe
-from mastd.kinematics.rotation import SMALL_ANGLE, Nine, rotation_of, small_sine_cosine
+from mastd.kinematics.observer import SolveLimits, observe
+from mastd.kinematics.rotation import SMALL_ANGLE, Nine, Six, rotation_of, small_sine_cosine
 
 LANES = 32
 VECTOR_ACTUATORS = 7

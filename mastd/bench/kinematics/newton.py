@@ -23,8 +23,8 @@ from mastd.kernel import fused_kernel
 from mastd.kinematics.forward import DEFAULT_LIMITS, ForwardSolution, checked, solution
 from mastd.kinematics.geometry import Geometry, Legs
 from mastd.kinematics.inverse import arm
-from mastd.kinematics.observer import Six, SolveLimits, accept, updated
-from mastd.kinematics.rotation import rotation_of, sines_cosines
+from mastd.kinematics.observer import SolveLimits, accept, updated
+from mastd.kinematics.rotation import Six, rotation_of, sines_cosines
 
 # A pivot of JᵀJ below this (m², as rotations are taken at 1 m) counts as a singular Jacobian.
 MIN_PIVOT = 1e-12

@@ -15,7 +15,8 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.forward import ForwardSolution, Observer, checked, solution
 from mastd.kinematics.geometry import Geometry, Legs
-from mastd.kinematics.observer import Six, SolveLimits, accept, observe, output_error
+from mastd.kinematics.observer import SolveLimits, accept, observe, output_error
+from mastd.kinematics.rotation import Six
 
 # Generators of rotations about x, y and z.
 _GENERATORS = np.zeros((3, 3, 3))

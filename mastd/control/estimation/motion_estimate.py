@@ -64,11 +64,9 @@ from mastd.control.estimation.motion_kernels import (
 )
 from mastd.index_table import size_of
 from mastd.kernel import kernel
-from mastd.kinematics.rotation import Nine, Three, angular_motion, rotation_of, sines_cosines
+from mastd.kinematics.rotation import Nine, Six, Three, angular_motion, rotation_of, sines_cosines
 from mastd.settings.daemon.estimator import EstimatorSettings
 from mastd.settings.table.sensors import SensorSettings
-
-Six = tuple[float, float, float, float, float, float]
 
 
 @kernel
