@@ -332,7 +332,7 @@ def test_the_bridge_finds_the_pose_and_the_internal_forces_of_the_table_it_is_to
 def test_the_bridge_serves_one_actuator_of_a_table_on_guides(start: Start) -> None:
     """Surge alone, as a block written by hand: the accelerometer along it feels the second derivative."""
     layout, omega, amplitude = table_layout(1, 1), 2.0 * np.pi * 2.0, 0.02
-    described: dict[str, object] = {
+    described: dict[str, float | list[float]] = {
         "table_joints": [-1.0, 0.0, 0.1],
         "base_joints": [-3.0, 0.0, 1.1],
         "neutral_position": [0.0, 0.0, 1.0],

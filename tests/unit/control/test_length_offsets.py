@@ -70,12 +70,37 @@ def test_one_transducer_is_named_with_what_it_would_be_alone() -> None:
     offsets = np.zeros(7)
     offsets[0] = 0.2e-3
     found = find_offsets(GEOMETRY, motion_of(GEOMETRY, offsets, force=22e3), STIFFNESS, LIMIT)
-    assert found.single[0, 0] == pytest.approx(0.2e-3, abs=5e-6)
-    assert found.single[0, 1] == pytest.approx(-0.2e-3, abs=5e-6)
-    assert np.isinf(found.single[0, 6]), "the longitudinal link alone cannot"
+    assert found.single[0] == pytest.approx(0.2e-3, abs=5e-6)
+    assert found.single[1] == pytest.approx(-0.2e-3, abs=5e-6)
+    assert np.isinf(found.single[6]), "the longitudinal link alone cannot"
     assert found.force[0] == pytest.approx(22e3, abs=300.0), "the friction cancels to and fro"
     assert abs(found.amount[0]) == pytest.approx(0.1e-3, abs=2e-6)
     assert found.doubt[0] < 2e-6
+
+
+def test_with_two_patterns_only_a_transducer_that_explains_both_is_named() -> None:
+    beside = np.array([0.0, 0.4, 0.0])
+    geometry = Geometry(
+        table_joints=np.vstack([GEOMETRY.table_joints, GEOMETRY.table_joints[-1] + beside]),
+        base_joints=np.vstack([GEOMETRY.base_joints, GEOMETRY.base_joints[-1] + beside]),
+        neutral_position=GEOMETRY.neutral_position,
+        neutral_lengths=np.append(GEOMETRY.neutral_lengths, GEOMETRY.neutral_lengths[-1]),
+        strokes=np.append(GEOMETRY.strokes, GEOMETRY.strokes[-1]),
+        control_point=GEOMETRY.control_point,
+    )
+    offsets = np.zeros(8)
+    offsets[0] = 0.2e-3
+    found = find_offsets(geometry, motion_of(geometry, offsets), np.full(2, STIFFNESS), LIMIT)
+    assert found.single[0] == pytest.approx(0.2e-3, abs=5e-6)
+    assert np.isinf(found.single[-2:]).all(), "the two longitudinal ones would not twist the verticals"
+    assert not found.contradictory
+
+
+def test_what_lengths_and_balance_say_the_opposite_of_is_not_believed() -> None:
+    pattern = null_vectors(GEOMETRY)[0]
+    found = find_offsets(GEOMETRY, motion_of(GEOMETRY, -0.1e-3 * pattern, 0.1e-3 * pattern), STIFFNESS, LIMIT)
+    assert found.contradictory
+    assert not found.told
 
 
 def test_a_balance_at_work_is_believed_and_one_at_its_limit_is_not() -> None:
