@@ -103,5 +103,13 @@ def test_a_table_on_six_actuators_is_refused_before_it_moves(
     )
     assert code == 2
     assert found is None
-    assert "6 actuators hold 6 degrees of freedom without internal force; nothing was moved" in told
+    assert "as many freedoms as actuators, 6, so that no internal force shows them; nothing was moved" in told
     assert not list(lab.directory.glob("runs/*/*.mcap"))
+
+
+def test_without_heave_the_slow_motion_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ROOT / "config" / "tables" / "biaxial" / "table.yaml"
+    assert main(["calibrate", "offsets", "--sim", "--table", str(table)]) == 2
+    told = capsys.readouterr().err
+    assert "guides hold heave, so that slow_heave cannot be run" in told
+    assert "a slow motion in surge, sway, yaw by --profile" in told
