@@ -12,6 +12,7 @@ from hil_sim.soak import numbers
 from hil_sim.soak.numbers import Applies, Bounds, Numbers
 from hil_sim.soak.world import World
 from mastd.control.reference.kernels import Source
+from mastd.dynamics.oil_flow import oil_springs
 from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
 from mastd.settings.core.base import computed
@@ -111,7 +112,9 @@ class Invariants:
 
     def __init__(self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds) -> None:
         cycle = world.cycle
-        self.numbers = Numbers(cycle.frame, world.geometry, table, bounds)
+        # Where the internal force is at its limit, on the softest oil.
+        balanced = daemon.control.balance.gain * table.limits.internal_force / float(oil_springs(table).min())
+        self.numbers = Numbers(cycle.frame, world.geometry, table, bounds, 1e-9 * world.period_ns * balanced)
         self.troubled_ns = -(1 << 62)
         """When something was last wrong with plant, line or machine; set from outside."""
         self.checks = dict.fromkeys(RULES, 0)

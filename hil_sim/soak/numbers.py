@@ -59,9 +59,6 @@ RULES: Final = {name.upper(): rule.meaning for name, rule in entries(RuleCodes)}
 """Name and meaning of each rule."""
 _RULE_NAMES: Final = ("", *RULES)
 BOUND: Final = index_table(BoundColumns)
-BALANCED: Final = 5.0e-6
-"""m a period by which the balance may move a length of a standing table: 80 kN of internal force, where it is
-a fault, at the gain of the starter settings."""
 MAX_FINITE: Final = 1e300
 
 
@@ -123,6 +120,7 @@ class Bounds:
     acceleration: float | None = None
     jerk: float | None = None
     length_step: float = 2e-6
+    """Of the motion; what the force balance may move comes on top."""
     rate_step: float = 1e-3
     start: float = 2e-3
     """Between reference and measured pose at a fresh start (m and rad)."""
@@ -135,7 +133,10 @@ class Bounds:
 class Numbers:
     """Holds bounds and the last command; ``inspect`` checks one cycle."""
 
-    def __init__(self, frame: Frame, geometry: Geometry, table: TableSettings, bounds: Bounds) -> None:
+    def __init__(
+        self, frame: Frame, geometry: Geometry, table: TableSettings, bounds: Bounds, balanced: float
+    ) -> None:
+        """``balanced``: m a period by which the force balance moves a length at most."""
         limits = table.limits
         n = geometry.actuators
         acceleration = limits.acceleration if bounds.acceleration is None else bounds.acceleration
@@ -154,7 +155,7 @@ class Numbers:
                     acceleration,
                     # Without a limit: the maximum acceleration at the highest frequency of a profile.
                     2.0 * np.pi * 100.0 * acceleration if jerk is None else jerk,
-                    bounds.length_step,
+                    bounds.length_step + balanced,
                     bounds.rate_step,
                     bounds.start,
                     bounds.table_acceleration,
@@ -242,7 +243,7 @@ def _check_actuator(arrays: CheckArrays, i: int, applies: Applies, dt: float) ->
             found = _violation(RULE.length_continuous, i, value, allowed, arrays.detail)
     if found == 0 and applies.standing:
         moved = abs(length - last_length) if applies.stood else 0.0
-        value = abs(rate) + abs(acceleration) + max(moved - BALANCED, 0.0)
+        value = abs(rate) + abs(acceleration) + max(moved - arrays.bounds[BOUND.length_step_m], 0.0)
         if not value <= 1e-12:
             found = _violation(RULE.stands, i, value, 1e-12, arrays.detail)
     return found

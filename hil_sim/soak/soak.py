@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import shlex
 import time
 import traceback
 from collections import Counter
@@ -107,6 +108,7 @@ class SoakResult:
         return (
             f"hil-sim soak --seed {options.seed} --episode {self.episode}"
             f" --faults-per-minute {options.faults_per_minute:g} --hours {options.hours:g}"
+            f" --table {shlex.quote(str(options.table))} --config {shlex.quote(str(options.daemon))}"
         )
 
 

@@ -5,6 +5,7 @@ The smallest size holds what must be seen at 80 × 24; ``screen`` chooses.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,7 +20,7 @@ from mastd.panel.view import STALE_S, Display, View, glyphs
 
 Lines = list[Text]
 _DEGREES: Final = 57.29577951308232
-_AXES: Final = ("x", "y", "z", "roll", "pitch", "yaw")
+_AXES: Final = {"surge": "x", "sway": "y", "heave": "z", "roll": "roll", "pitch": "pitch", "yaw": "yaw"}
 _COUNTS: Final = (("late", "late cycles"), ("missed", "missed periods"), ("dropped", "frames not recorded"))
 _COUNTS_SHORT: Final = (("late", "late"), ("missed", "missed"), ("dropped", "unrecorded"))
 
@@ -151,24 +152,32 @@ def forces(view: View, display: Display) -> list[Lines]:
 
 
 def pose(view: View, display: Display) -> list[Lines]:
-    """Return where the table is, where it should be, and, where there is room, the difference."""
+    """Return where the table is, where it should be, and, where there is room, the difference.
+
+    Axes that guides hold are left out.
+    """
+    free = entries(view.description, "freedoms")
+    moves = [name for name in _AXES if name in free] or list(_AXES)
     found = [number(view.status, "pose", axis) for axis in range(6)]
     asked = [number(view.status, "reference", axis) for axis in range(6)]
     off = [None if a is None or b is None else a - b for a, b in zip(found, asked, strict=True)]
-    both = [_six("pose", found), _six("command", asked)]
-    return [both, [*both, _six("error", off)]]
+    both = [_axes("pose", found, moves), _axes("command", asked, moves)]
+    return [both, [*both, _axes("error", off, moves)]]
 
 
-def _six(label: str, numbers: Sequence[float | None]) -> Text:
+def _axes(label: str, numbers: Sequence[float | None], moves: Sequence[str]) -> Text:
     if all(entry is None for entry in numbers):
         return row(label, UNKNOWN)
     pieces: list[Piece] = []
-    for axis, (name, entry) in enumerate(zip(_AXES, numbers, strict=True)):
-        length = axis < 3
+    shown_axes = [axis for axis, name in enumerate(_AXES) if name in moves]
+    names = list(_AXES.values())
+    for axis, following in itertools.zip_longest(shown_axes, shown_axes[1:]):
+        length, entry = axis < 3, numbers[axis]
         form, factor = ("+z7.2f", 1e3) if length else ("+z6.3f", _DEGREES)
         figure = f"{'?':>6}" if entry is None else format(entry * factor, form)
-        pieces += [(f"{name} ", QUIET), f"{figure} "]
-        pieces += [(("mm ", "deg")[axis // 3], QUIET)] if axis in (2, 5) else []
+        pieces += [(f"{names[axis]} ", QUIET), f"{figure} "]
+        last = following is None or following // 3 != axis // 3
+        pieces += [(("mm ", "deg")[axis // 3], QUIET)] if last else []
     return row(label, *pieces)
 
 

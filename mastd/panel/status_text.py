@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mastd.errors import printable
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 STAGES = ("off", "low", "high")
 _DEGREES = 180.0 / math.pi
-_POSE = (
-    ("x", 1e3, "mm"),
-    ("y", 1e3, "mm"),
-    ("z", 1e3, "mm"),
-    ("roll", _DEGREES, "deg"),
-    ("pitch", _DEGREES, "deg"),
-    ("yaw", _DEGREES, "deg"),
-)
+_POSE = {
+    "surge": ("x", 1e3, "mm"),
+    "sway": ("y", 1e3, "mm"),
+    "heave": ("z", 1e3, "mm"),
+    "roll": ("roll", _DEGREES, "deg"),
+    "pitch": ("pitch", _DEGREES, "deg"),
+    "yaw": ("yaw", _DEGREES, "deg"),
+}
 _MOST = 8
 """Actuators whose figures stand in one line."""
 _COLUMNS = 6
@@ -28,8 +28,8 @@ _COLUMNS = 6
 UNKNOWN = "not known"
 
 
-def page(status: dict[str, Any]) -> str:
-    """Return everything a technician wants to know, several lines."""
+def page(status: dict[str, Any], freedoms: Collection[str] = tuple(_POSE)) -> str:
+    """Return everything a technician wants to know, several lines; of the pose the axes ``freedoms``."""
     lines = [f"{status['name']} (pid {_count(status['pid'])})"]
     if status["last_ending"]:
         lines.append(f"  last ending  {status['last_ending']}")
@@ -40,7 +40,7 @@ def page(status: dict[str, Any]) -> str:
     if status["advice"]:
         lines.append(f"LOOP {status['loop'].upper()}: {status['advice']}")
     if status["loop"] != "preparing":
-        lines += _loop_lines(status)
+        lines += _loop_lines(status, freedoms)
     lease = status["lease"]
     lines.append(
         f"  control      {lease['holder']}, for {_left(lease['left_s'])}" if lease else "  control      none"
@@ -56,7 +56,7 @@ def clearing(state: str, cause: Mapping[str, Any], active: Sequence[Any]) -> str
     return "reset; the condition itself has cleared" if over else str(cause["clear"])
 
 
-def _loop_lines(status: dict[str, Any]) -> list[str]:
+def _loop_lines(status: dict[str, Any], freedoms: Collection[str]) -> list[str]:
     lines = [f"{status['state']} since {_duration(status['since_s'])}{_degraded(status)}"]
     cause = status["cause"]
     if cause:
@@ -81,8 +81,8 @@ def _loop_lines(status: dict[str, Any]) -> list[str]:
         f"  supply       {_pressure(supply['pressure_pa'])}, {_stage(supply['stage'])}",
         f"  missed       {_count(status['missed'])} periods; {_count(status['dropped'])} frames not recorded",
         *_room(status.get("recording_left_s")),
-        f"  pose         {_pose(status['pose'])}",
-        f"  command      {_pose(status['reference'])}",
+        f"  pose         {_pose(status['pose'], freedoms)}",
+        f"  command      {_pose(status['reference'], freedoms)}",
         *_rows("lengths", status["lengths_m"], 1e3, ".2f", "mm"),
         *_rows("forces", status["forces_n"], 1e-3, ".1f", "kN"),
     ]
@@ -96,15 +96,17 @@ def _room(seconds: float | None) -> list[str]:
     return [f"  disk         room for {room} of recording"]
 
 
-def line(status: dict[str, Any]) -> str:
-    """Return the status as one line."""
+def line(status: dict[str, Any], freedoms: Collection[str] = tuple(_POSE)) -> str:
+    """Return the status as one line; of the pose heave, or else the first of ``freedoms``."""
     if status["advice"]:
         return printable(f"LOOP {status['loop'].upper()}: {status['advice']}", keep="")
+    axis = "heave" if "heave" in freedoms else next(name for name in _POSE if name in freedoms)
+    _, factor, unit = _POSE[axis]
     parts = [
         f"{status['state']:8}",
         _profile(status["profile"]),
         f"span {_percent(status['level']['now'])}",
-        f"heave {_number(status['pose'][2], 1e3, '+.2f', 'mm')}",
+        f"{axis} {_number(status['pose'][list(_POSE).index(axis)], factor, '+.2f', unit)}",
         _pressure(status["supply"]["pressure_pa"]),
         f"missed {_count(status['missed'])}",
     ]
@@ -216,10 +218,11 @@ def _rows(name: str, values: Sequence[float | None], factor: float, form: str, u
     return lines
 
 
-def _pose(pose: Sequence[float | None]) -> str:
+def _pose(pose: Sequence[float | None], freedoms: Collection[str]) -> str:
     if all(value is None for value in pose):
         return UNKNOWN
     return "  ".join(
         f"{name} {_number(value, factor, '+.3f', unit)}"
-        for (name, factor, unit), value in zip(_POSE, pose, strict=True)
+        for (axis, (name, factor, unit)), value in zip(_POSE.items(), pose, strict=True)
+        if axis in freedoms
     )

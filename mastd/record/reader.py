@@ -24,6 +24,7 @@ from mastd.formats.mcap.frames import (
 )
 from mastd.formats.mcap.integrity import Events, check_integrity
 from mastd.formats.mcap.walk import walk
+from mastd.record.channels import AXES
 from mastd.record.writer import RUN_FILE
 
 
@@ -63,6 +64,13 @@ class Run:
         """What is damaged, or was until the file was recovered; None for a record that is whole."""
         before = [f"recovered, {self.recovery.get('damage')}"] if self.recovery else []
         return "; ".join(before + ([self.damage] if self.damage else [])) or None
+
+    @property
+    def freedoms(self) -> tuple[str, ...]:
+        """Axes in which its table moves; all six where the record does not say."""
+        table = self.metadata.get("table")
+        stated = table.get("freedoms") if isinstance(table, Mapping) else None
+        return tuple(axis for axis in AXES if not isinstance(stated, list | tuple) or axis in stated)
 
     def series_of(self, name: str) -> FrameSeries:
         """Return the series that holds one channel."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mastd.record.acceleration import is_lower_bound
-from mastd.record.channels import AXES
 from mastd.report.drawing.blocks import Cell, Table, cells
 from mastd.report.numbers import NOTHING, figure, group
 
@@ -83,10 +82,10 @@ ACCELERATION_EXPLANATION: Final = (
 )
 
 
-def axis_table(result: Result) -> Table:
-    """Return the figures of all axes; axes with a command come first."""
+def axis_table(result: Result, axes: Sequence[str]) -> Table:
+    """Return the figures of ``axes``; those with a command come first."""
     driven = result["driven"]
-    order = sorted(AXES, key=lambda axis: (axis not in driven, AXES.index(axis)))
+    order = sorted(axes, key=lambda axis: axis not in driven)
     rows = []
     for axis in order:
         values = result["axes"][axis]
@@ -95,11 +94,11 @@ def axis_table(result: Result) -> Table:
     return Table(("axis", *(title for _, title, _ in FIGURES)), tuple(rows), numbers=True)
 
 
-def acceleration_table(result: Result) -> Table | None:
-    """Return the figures of the accelerations of all axes that have any, None where none has."""
-    own = {axis: group(result, "axes", axis, "acceleration") for axis in AXES}
+def acceleration_table(result: Result, axes: Sequence[str]) -> Table | None:
+    """Return the figures of the accelerations of those of ``axes`` that have any, None where none has."""
+    own = {axis: group(result, "axes", axis, "acceleration") for axis in axes}
     rows = []
-    for axis in sorted(AXES, key=lambda axis: own[axis].get("nrmse") is None):
+    for axis in sorted(axes, key=lambda axis: own[axis].get("nrmse") is None):
         if any(value is not None for value in own[axis].values()):
             name = axis if own[axis].get("nrmse") is not None else f"{axis}, idle"
             rows.append(cells(name, *acceleration_text(own[axis])))
@@ -182,10 +181,10 @@ def cue_table(result: Result) -> Table | None:
     return Table(("cue", *(title for _, title in CUE_COLUMNS)), tuple(rows), numbers=True)
 
 
-def comparison_rows(results: Sequence[Result]) -> tuple[tuple[Cell, ...], ...]:
-    """Return every figure that any of the runs has, a column for each run."""
+def comparison_rows(results: Sequence[Result], axes: Sequence[str]) -> tuple[tuple[Cell, ...], ...]:
+    """Return every figure of ``axes`` and of the whole that any of the runs has, a column for each run."""
     rows: list[tuple[Cell, ...]] = []
-    for axis in AXES:
+    for axis in axes:
         for key, title, factor in FIGURES:
             values = [figure(result["axes"][axis][key], factor) for result in results]
             if any(value != NOTHING for value in values):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mastd.loop.service.single_run import RunOutcome
     from mastd.settings.table.table import TableSettings
 
+SLOW_HEAVE: Final = "slow_heave"
+"""Profile that is run if none is named."""
 DIGITS: Final = 4
 """Of an offset in mm: a tenth of a micrometre, less than any transducer resolves."""
 
@@ -41,8 +43,7 @@ def add_parsers(subparsers: Subparsers) -> None:
     offsets.add_argument(
         "--profile",
         metavar="PROFILE",
-        default="slow_heave",
-        help="profile to run: a slow motion with the payload on the table (slow_heave: none)",
+        help=f"profile to run: a slow motion with the payload on the table ({SLOW_HEAVE}: none)",
     )
     offsets.add_argument(
         "--from",
@@ -107,17 +108,26 @@ def run(arguments: argparse.Namespace) -> int:
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, RunOutcome]:
     """Check, play and record; return the record and how it ended."""
     from mastd.control.identification.length_offsets import require_patterns
+    from mastd.kinematics.geometry import Geometry
     from mastd.loop.process.installation import Plan
+    from mastd.settings.core.loader import load
     from mastd.settings.core.starter import find
+    from mastd.settings.table.table import TableSettings
 
+    path = find("table", arguments.table)
     with preparing(arguments) as live:
-        plan = Plan.load(
-            find("table", arguments.table), find("profile", arguments.profile), daemon_settings(arguments)
-        )
+        table = load(path, TableSettings)
         try:
-            require_patterns(plan.geometry)
+            require_patterns(Geometry.from_settings(table))
         except ValueError as error:
-            raise UsageError(f"{plan.table_path}: {error}; nothing was moved") from error
+            raise UsageError(f"{path}: {error}; nothing was moved") from error
+        if arguments.profile is None and "heave" not in table.freedoms:
+            raise UsageError(
+                f"{path}: guides hold heave, so that {SLOW_HEAVE} cannot be run: name a profile with a slow "
+                f"motion in {', '.join(table.freedoms)} by --profile"
+            )
+        profile = find("profile", arguments.profile or SLOW_HEAVE)
+        plan = Plan.load(path, profile, daemon_settings(arguments))
         # What the control learns of the valves would take up what the balance is to tell.
         control = plan.daemon.control
         feedforward = control.feedforward.model_copy(update={"valve_learning": False})

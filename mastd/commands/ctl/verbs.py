@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,8 +217,15 @@ def _time(text: str) -> float:
 
 def _status(client: OperatorClient, as_json: bool) -> int:
     status = client.status()
-    print(json.dumps(status, allow_nan=False) if as_json else page(status))
+    print(json.dumps(status, allow_nan=False) if as_json else page(status, _freedoms(client)))
     return 0
+
+
+def _freedoms(client: OperatorClient) -> Sequence[str]:
+    from mastd.wire.operators.messages import AXES
+
+    stated: Sequence[str] = client.describe().get("freedoms", AXES)
+    return stated
 
 
 def _panel(arguments: argparse.Namespace, role: Role, keys: ClientKeys | None) -> int:
@@ -233,12 +241,13 @@ def _panel(arguments: argparse.Namespace, role: Role, keys: ClientKeys | None) -
 def _watch(client: OperatorClient, as_json: bool) -> int:
     """Print a changed line twice a second, at once where it matters (``--json``: every snapshot)."""
     last, shown, matter = "", 0.0, None
+    freedoms = () if as_json else _freedoms(client)
     try:
         for snapshot in client.watch():
             if as_json:
                 print(json.dumps(snapshot, allow_nan=False), flush=True)
                 continue
-            text, now = line(snapshot), time.monotonic()
+            text, now = line(snapshot, freedoms), time.monotonic()
             important = (snapshot["state"], snapshot["cause"], snapshot["loop"])
             if text != last and (now - shown >= LINE_S or important != matter):
                 print(text, flush=True)

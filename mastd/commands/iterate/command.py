@@ -330,17 +330,19 @@ def _show(directory: Path, history: History) -> None:
 
 def _summary(directory: Path, history: History) -> str:
     from mastd.control.iteration.responses import short_names
+    from mastd.report.pages.iteration import moved_responses
 
     best = history.best
     if best is None:
         return "nothing was run"
-    names = short_names([one.name for one in best.figures.responses])
+    moved = moved_responses(history.document()["plays"])
+    names = short_names([best.figures.responses[k].name for k in moved])
     widths = [max(7, len(name)) for name in names]
     pairs = zip(names, widths, strict=True)
     lines = ["run    error  " + "  ".join(name.rjust(width) for name, width in pairs)]
     for play in history.plays:
-        figures = zip(play.figures.responses, widths, strict=True)
-        values = "  ".join(f"{one.nrmse:{width}.4f}" for one, width in figures)
+        figures = zip((play.figures.responses[k].nrmse for k in moved), widths, strict=True)
+        values = "  ".join(f"{nrmse:{width}.4f}" for nrmse, width in figures)
         mark = " <- best" if play is best else ""
         lines.append(f"{play.number:4d}  {play.figures.error:6.4f}  {values}{mark}")
     if history.ended:

@@ -3,13 +3,13 @@
 import { byId, element, remember, remembered, setShown, setText } from "./dom.js";
 
 const MOST = 16;
-const USUAL = [/^reference\.heave$/, /^pose\.heave$/, /^force\.\d+$/];
 
 /** Offers the channels of the frame; `chosen(names)` is called with every new choice. */
 export class Channels {
   constructor(chosen) {
     this._chosen = chosen;
     this._offered = [];
+    this._axis = "heave";
     this._names = [];
     this._boxes = new Map();
     this._groups = [];
@@ -20,7 +20,8 @@ export class Channels {
   }
 
   /** Offer `channels`, [name, unit, meaning] each; what was chosen before stays chosen where it is there. */
-  offer(channels) {
+  offer(channels, freedoms) {
+    this._axis = freedoms.includes("heave") ? "heave" : freedoms[0];
     // Places that are kept free for a vehicle's channels show nothing.
     this._offered = channels.filter(([name]) => !name.startsWith("spare."));
     this._build();
@@ -31,7 +32,9 @@ export class Channels {
   }
 
   _usual() {
-    return this._offered.map(([name]) => name).filter((name) => USUAL.some((usual) => usual.test(name))).slice(0, MOST);
+    const axes = [`reference.${this._axis}`, `pose.${this._axis}`];
+    const usual = (name) => axes.includes(name) || /^force\.\d+$/.test(name);
+    return this._offered.map(([name]) => name).filter(usual).slice(0, MOST);
   }
 
   _open(shown) {

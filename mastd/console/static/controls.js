@@ -38,10 +38,11 @@ export class Controls {
     const what = byId("jog-what");
     const before = what.value;
     what.replaceChildren(
-      ...AXES.map((axis) => new Option(axis, `axis ${axis}`)),
+      ...describe.freedoms.map((axis) => new Option(axis, `axis ${axis}`)),
       ...describe.links.map((link, index) => new Option(`actuator ${index + 1}: ${link.name}`, `link ${index + 1}`)),
     );
     what.value = before || "axis heave";
+    if (what.selectedIndex < 0) what.selectedIndex = 0;
     this._amounts();
   }
 

@@ -12,7 +12,7 @@ const AXES = [
   ["yaw", "°", 180 / Math.PI],
 ];
 
-/** Six rows: what the table does and what it is asked for. */
+/** A row for each axis in which the table moves: what it does and what it is asked for. */
 export class PoseTable {
   constructor() {
     const head = element("tr");
@@ -26,7 +26,12 @@ export class PoseTable {
       line.append(title, ...cells, element("td", "unit", unit));
       return [line, cells];
     });
-    byId("pose").replaceChildren(head, ...this._rows.map(([line]) => line));
+    this._head = head;
+  }
+
+  hello({ describe }) {
+    const moves = this._rows.filter((_, axis) => describe.freedoms.includes(AXES[axis][0]));
+    byId("pose").replaceChildren(this._head, ...moves.map(([line]) => line));
   }
 
   status({ pose, reference }) {

@@ -38,7 +38,7 @@ export class Traces {
   hello({ describe }) {
     this._rate = describe.rate_hz;
     this._units = new Map(describe.channels.map(([name, unit]) => [name, unit]));
-    this._channels.offer(describe.channels);
+    this._channels.offer(describe.channels, describe.freedoms);
   }
 
   /** What the console has agreed to send. */

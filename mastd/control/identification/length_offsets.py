@@ -106,8 +106,8 @@ def require_patterns(geometry: Geometry) -> FloatArray:
     patterns = null_vectors(geometry)
     if not len(patterns):
         raise ValueError(
-            f"offsets cannot be identified: {geometry.actuators} actuators hold {len(geometry.free_axes)} "
-            "degrees of freedom without internal force"
+            "offsets cannot be identified: the table has as many freedoms as actuators, "
+            f"{geometry.actuators}, so that no internal force shows them"
         )
     return patterns
 

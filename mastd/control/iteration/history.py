@@ -91,7 +91,7 @@ class History:
         gain = last.gain if last is best else 0.5 * last.gain
         return best, min(gain, self.largest_gain)
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> dict[str, Any]:
         """Return it as plain data."""
         best = self.best
         return {

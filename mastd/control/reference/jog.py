@@ -16,8 +16,9 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
+from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.forward import Observer
-from mastd.kinematics.geometry import AXES
+from mastd.kinematics.geometry import AXES, Geometry
 from mastd.kinematics.observer import observe
 from mastd.kinematics.workspace import independent_range, lengths_at
 
@@ -29,6 +30,8 @@ AGREEMENT = 1e-9
 """Metres within which lengths count as one pose's in Table 4 of Jin 2012."""
 
 _ROUNDING = 1e-9
+_MOVES = 1e-9
+"""Change of length, in m, with 1 m or 1 rad of an axis, from which on the axis moves an actuator."""
 _UPDATES = 100
 
 
@@ -79,6 +82,9 @@ def plan_jog(
         return _refused("no such axis or actuator")
     if not math.isfinite(amount):
         return _refused("the amount is not a number")
+    if kind == 0 and int(index) not in limits.geometry.free_axes:
+        free = ", ".join(AXES[axis] for axis in limits.geometry.free_axes)
+        return _refused(f"the table's guides hold {AXES[int(index)]}; it is free in {free}")
     if kind == 0:
         return jog_axis(pose, int(index), amount, limits)
     return jog_actuator(pose, int(index), amount, limits, observer, ranges)
@@ -108,7 +114,7 @@ def jog_actuator(
     geometry = limits.geometry
     least, greatest = ranges.single[actuator]
     if least == 0.0 and greatest == 0.0:
-        return _refused(_alone(actuator, ranges))
+        return _refused(_alone(actuator, ranges, geometry))
     lengths = lengths_at(geometry, pose)[0]
     away = float(lengths[actuator] - geometry.neutral_lengths[actuator])
     reach = float(limits.reach[actuator])
@@ -164,7 +170,7 @@ def _free_fraction(pose: FloatArray, target: FloatArray, limits: PathLimits) -> 
     return float(max(fractions[bad[0]] + np.clip(met, 0.0, 1.0) * (fractions[1] - fractions[0]), 0.0))
 
 
-def _alone(actuator: int, ranges: JogRanges) -> str:
+def _alone(actuator: int, ranges: JogRanges, geometry: Geometry) -> str:
     others = [
         f"{first + 1}+{second + 1} by {low * 1e3:.4g} to {high * 1e3:.4g} mm"
         for (first, second), (low, high) in ranges.pairs.items()
@@ -172,9 +178,11 @@ def _alone(actuator: int, ranges: JogRanges) -> str:
     free = [str(index + 1) for index in range(len(ranges.single)) if np.any(ranges.single[index])]
     together = f"; possible together: {', '.join(others)}" if others else ""
     alone = f"actuators {', '.join(free)} can move alone; " if free else ""
+    moving = np.abs(neutral_jacobian(geometry)[actuator]) > _MOVES
+    *axes, last = (AXES[axis] for axis in np.flatnonzero(moving))
     return (
         f"actuator {actuator + 1} cannot move while the others are at rest{together}; {alone}"
-        "jog heave, roll or pitch instead"
+        f"jog {', '.join(axes)}{' or ' if axes else ''}{last} instead"
     )
 
 

@@ -15,13 +15,14 @@ criterion). Coulomb friction is left out: it holds small oscillations down, but 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.control.table.command import notch_row
-from mastd.control.table.gains import gains_text
+from mastd.control.table.gains import free_gains, gains_text
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows, valve_delays
 from mastd.dynamics.oil_flow import oil_springs
 from mastd.dynamics.table_model import TableModel
@@ -53,23 +54,24 @@ class DelayMargin:
 class FeedbackProof:
     """Whether the acceleration feedback is faded out before the delay that it does not stand.
 
-    ``engaged``: longest delay in s with which it still works.
+    ``gains`` in 1/s of the axes that no guides hold; ``engaged``: longest delay in s with which it still
+    works.
     """
 
-    gains: tuple[float, ...]
+    gains: Mapping[str, float]
     margin: DelayMargin
     engaged: float
 
     @property
     def ok(self) -> bool:
         """It is faded out in time."""
-        return not any(self.gains) or self.engaged < self.margin.delay
+        return not any(self.gains.values()) or self.engaged < self.margin.delay
 
     def document(self) -> dict[str, object]:
         """Return the proof as plain data for JSON; a margin without an end is None."""
         bounded = math.isfinite(self.margin.delay)
         return {
-            "gain": dict(zip(AXES, self.gains, strict=True)),
+            "gain": dict(self.gains),
             "delay_margin_s": self.margin.delay if bounded else None,
             "frequency_hz": self.margin.frequency_hz if bounded else None,
             "axis": self.margin.axis or None,
@@ -80,7 +82,7 @@ class FeedbackProof:
     def text(self) -> str:
         """Return the proof as a line to read."""
         margin = self.margin
-        if not any(self.gains):
+        if not any(self.gains.values()):
             return "without acceleration feedback"
         stands = "any delay"
         if math.isfinite(margin.delay):
@@ -108,7 +110,8 @@ def feedback_proof(table: TableSettings, daemon: DaemonSettings, payload: Payloa
     feedback = daemon.control.acceleration
     margins = [delay_margin(table, geometry, bare, model, feedback, period) for model in (bare, carried)]
     engaged = (daemon.round_trip.fade - 1) * period
-    return FeedbackProof(feedback.axis_gains, min(margins, key=lambda margin: margin.delay), engaged)
+    gains = free_gains(table, feedback.axis_gains)
+    return FeedbackProof(gains, min(margins, key=lambda margin: margin.delay), engaged)
 
 
 def delay_margin(

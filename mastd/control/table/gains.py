@@ -136,7 +136,7 @@ def _changed(table: TableSettings, chosen: Mapping[str, DriveGains]) -> TableSet
 def with_feedback_gains(table: TableSettings, daemon: DaemonSettings) -> DaemonSettings:
     """Return the settings with the acceleration feedback's gain of each axis, computed if none is stated.
 
-    ``table``: with the gains of its drive.
+    ``table``: with the gains of its drive; axes that its guides hold get 0.
     """
     feedback = daemon.control.acceleration
     if feedback.gain is not None or feedback.gains is not None:
@@ -145,7 +145,7 @@ def with_feedback_gains(table: TableSettings, daemon: DaemonSettings) -> DaemonS
     plant = linear_plant(table, period, daemon.control.balance.gain)
     late = replace(plant, late=(daemon.round_trip.fade - 1) * period)
     gains = feedback_gains(loops(plant)[0], loops(late)[0], gains_of(table), feedback.maximum_gain)
-    made = AxisGainSettings(**dict(zip(AXES, gains.tolist(), strict=True)))
+    made = AxisGainSettings(**dict(zip(AXES, (gains * plant.geometry.freedoms).tolist(), strict=True)))
     control = daemon.control.model_copy(update={"acceleration": feedback.model_copy(update={"gains": made})})
     return daemon.model_copy(update={"control": control})
 
@@ -186,11 +186,16 @@ def feedback_gains(
     return np.zeros(6)
 
 
-def gains_text(gains: Sequence[float]) -> str:
-    """Return the gains of the six axes as words: one where they are alike."""
-    if len(set(gains)) == 1:
-        return f"{gains[0]:g} 1/s"
-    return ", ".join(f"{axis} {gain:g}" for axis, gain in zip(AXES, gains, strict=True)) + " 1/s"
+def gains_text(gains: Mapping[str, float]) -> str:
+    """Return the gains of the axes by their names as words: one where they are alike."""
+    if len(set(gains.values())) == 1:
+        return f"{next(iter(gains.values())):g} 1/s"
+    return ", ".join(f"{axis} {gain:g}" for axis, gain in gains.items()) + " 1/s"
+
+
+def free_gains(table: TableSettings, gains: Sequence[float]) -> dict[str, float]:
+    """Return those of the gains (6,) that belong to an axis which no guides hold, by its name."""
+    return {axis: gain for axis, gain in zip(AXES, gains, strict=True) if axis in table.freedoms}
 
 
 def _suffices(

@@ -13,6 +13,7 @@ from mastd.control.table.gains import (
     DriveGains,
     drive_gains,
     feedback_gains,
+    free_gains,
     gains_of,
     gains_text,
     linear_plant,
@@ -139,7 +140,8 @@ def _remedy(table: TableSettings, found: Sequence[ClosedLoop], gains: Gains) -> 
     still = gains._replace(acceleration=np.zeros(6))
     if _stable(found, still):
         largest = feedback_gains(found, (), still, float(np.max(gains.acceleration)))
-        return f"control.acceleration is too high: {gains_text(largest.tolist())} would do"
+        would_do = gains_text(free_gains(table, largest.tolist()))
+        return f"control.acceleration is too high: {would_do} would do"
     names = [link.actuator or "" for link in table.links]
     kept = {name: type_.length_gain for name, type_ in zip(names, table.types, strict=True)}
     for lengths, what in ((kept, "pressure_damping does"), (dict.fromkeys(kept), "gains do")):

@@ -92,13 +92,20 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
     )
 
 
-_COMMAND_NAMES = {
+_NUMBERED = {
+    "length": "length",
+    "length_rate": "length_rate",
+    "force": "force",
     "command.lengths": "command.length",
     "command.rates": "command.rate",
     "command.accelerations": "command.acceleration",
     "command.force_references": "command.force",
     "command.valve_trims": "command.trim",
+    "sample.lengths": "raw_length",
+    "sample.spools": "spool",
+    "sample.accelerometers": "accelerometer",
 }
+"""Fields with a value for each actuator or sensor, even if there is only one, and their channels' names."""
 _WRENCH = (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m"))
 _SUPPLY = {f"sample.{name}" for name, _, _ in SUPPLY_FIELDS}
 
@@ -123,7 +130,7 @@ def _channels(field: Field) -> list[Channel]:
     name, unit = field.name, field.unit
     if name in _SUPPLY:
         return [Channel(f"supply.{name.removeprefix('sample.')}", unit, None, field.meaning)]
-    if field.size == 1:
+    if field.size == 1 and name not in _NUMBERED:
         return [Channel(name, unit, None, field.meaning)]
     if name == "command.payload_wrench":
         return [
@@ -141,12 +148,7 @@ def _channels(field: Field) -> list[Channel]:
         return [
             Channel(f"{name}.{axis}", u, None, field.meaning) for axis, u in zip(AXES, units, strict=True)
         ]
-    renamed = {
-        "sample.lengths": "raw_length",
-        "sample.spools": "spool",
-        "sample.accelerometers": "accelerometer",
-    }
-    base = _COMMAND_NAMES.get(name) or renamed.get(name) or name
+    base = _NUMBERED[name]
     return [Channel(f"{base}.{index}", unit, None, field.meaning) for index in range(1, field.size + 1)]
 
 

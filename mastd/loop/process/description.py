@@ -26,6 +26,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "table_top_m": table.body.top_height,
         "table_size_m": list(table.body.size),
         "neutral_position_m": list(table.neutral_position),
+        "freedoms": list(table.freedoms),
         "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
         "maximum_force_n": max(type_.cylinder.maximum_force for type_ in table.types),
         "supply_pressure_pa": table.supply.pressure,

@@ -144,7 +144,9 @@ def show_plant(blocks: Blocks, link: PlantLink) -> None:
 
 def live_line(blocks: Blocks, installation: Installation, stack: ExitStack) -> None:
     """Show the live line until the stack is left."""
-    stack.enter_context(LiveLine(blocks.status, len(installation.table.links)))
+    free = installation.geometry.free_axes
+    axes = [axis for axis in (2, 3) if axis in free] or free[:2]
+    stack.enter_context(LiveLine(blocks.status, installation.geometry.actuators, axes))
 
 
 def take_rights(

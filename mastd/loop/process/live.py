@@ -12,27 +12,32 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 
 from mastd import program
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
+from mastd.settings.table.guides import ALL_FREEDOMS as AXES
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 
 REFRESH_S = 0.1
 STYLES = {State.RUNNING: "green", State.HOLD: "yellow", State.FAULT: "bold red", State.ESTOP: "bold red"}
 
 
-def line(status: NewestValueBlock) -> str:
-    """Return the newest status as one line; the terminal cuts it to its width."""
+def line(status: NewestValueBlock, axes: Sequence[int] = (2, 3)) -> str:
+    """Return the newest status as one line, the pose along ``axes``; the terminal cuts it to its width."""
     state = State(int(status.scalar("state"))).name
     pose = status.field("pose")
     reference = status.field("reference")
     played, duration = status.scalar("profile_time"), status.scalar("profile_duration")
     progress = f"{played:5.1f}/{duration:.1f} s" if math.isfinite(played) else f"{'':5} {duration:.1f} s"
+    shown = "  ".join(
+        f"{AXES[k]} {pose[k] * 1e3:+7.2f} {'mm' if k < 3 else 'mrad'} (command {reference[k] * 1e3:+7.2f})"
+        for k in axes
+    )
     text = (
-        f"{state:8} {progress}  heave {pose[2] * 1e3:+7.2f} mm (command {reference[2] * 1e3:+7.2f})  "
-        f"roll {pose[3] * 1e3:+6.2f} mrad  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
+        f"{state:8} {progress}  {shown}  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
         f"missed {status.scalar('missed'):.0f}"
     )
     if status.scalar("degraded"):
@@ -44,7 +49,8 @@ def line(status: NewestValueBlock) -> str:
 class LiveLine:
     """Context manager around the process that prints the line on standard error."""
 
-    def __init__(self, status: NewestValueBlock, actuators: int) -> None:
+    def __init__(self, status: NewestValueBlock, actuators: int, axes: Sequence[int]) -> None:
+        """``axes``: numbers of those of the pose that are shown."""
         self._process = subprocess.Popen(
             [
                 sys.executable,
@@ -54,6 +60,7 @@ class LiveLine:
                 str(status.descriptor),
                 str(actuators),
                 str(os.getpid()),
+                *map(str, axes),
             ],
             pass_fds=(status.descriptor,),
             stdin=subprocess.DEVNULL,
@@ -73,7 +80,7 @@ class LiveLine:
             self._process.wait()
 
 
-def main(descriptor: int, actuators: int, parent: int) -> int:
+def main(descriptor: int, actuators: int, parent: int, *axes: int) -> int:
     """Print the line until the run has ended or the loop's process is gone."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
         signal.signal(number, signal.SIG_IGN)
@@ -86,7 +93,8 @@ def main(descriptor: int, actuators: int, parent: int) -> int:
         while os.getppid() == parent:
             status.read()
             style = STYLES.get(State(int(status.scalar("state"))), "")
-            live.update(Text(line(status), style=style, no_wrap=True, overflow="ellipsis"), refresh=True)
+            text = Text(line(status, axes), style=style, no_wrap=True, overflow="ellipsis")
+            live.update(text, refresh=True)
             if status.scalar("ended"):
                 break
             time.sleep(REFRESH_S)
@@ -94,4 +102,4 @@ def main(descriptor: int, actuators: int, parent: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(program.run(lambda: main(*(int(argument) for argument in sys.argv[1:4]))))
+    sys.exit(program.run(lambda: main(*(int(argument) for argument in sys.argv[1:]))))

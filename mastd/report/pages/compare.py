@@ -68,6 +68,7 @@ def compare_page(runs: Sequence[Compared]) -> Page:
     same = same_profile(records)
     titles = list(dict.fromkeys(run_title(record) for record in records))
     title = " and ".join(titles) if len(titles) <= 2 else f"{titles[0]} and {len(titles) - 1} other profiles"
+    free = [axis for axis in AXES if any(axis in record.freedoms for record in records)]
     driven = [axis for axis in AXES if any(axis in run.driven for run in runs)]
     blocks: list[Block] = [
         Banner(title, f"{len(runs)} RUNS", "", ("compared; letters denote runs",)),
@@ -76,7 +77,7 @@ def compare_page(runs: Sequence[Compared]) -> Page:
         Heading("Figures"),
         Table(
             ("figure", *(run.name for run in runs)),
-            comparison_rows([run.result for run in runs]),
+            comparison_rows([run.result for run in runs], free),
             numbers=True,
         ),
         Paragraph(EXPLANATION),
@@ -84,7 +85,7 @@ def compare_page(runs: Sequence[Compared]) -> Page:
         *_differences(runs),
         *_spectra(runs, driven),
         Heading("Motion over time"),
-        Pictures(tuple(panel for axis in driven or AXES for panel in _motion(runs, axis, same))),
+        Pictures(tuple(panel for axis in driven or free for panel in _motion(runs, axis, same))),
     ]
     return Page(f"{title}: {len(runs)} runs", tuple(blocks))
 

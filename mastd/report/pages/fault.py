@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.report.drawing.blocks import Banner, Block, Facts, Heading, Page, Paragraph, Pictures
 from mastd.report.numbers import counted, plain, quantity
@@ -44,7 +43,7 @@ def fault_page(run: Run, result: Mapping[str, Any]) -> Page:
         Heading("Events"),
         *event_blocks(view),
         Heading("Motion around the fault"),
-        Pictures(axis_panels(view, AXES, AXES)),
+        Pictures(axis_panels(view, run.freedoms, run.freedoms)),
         Heading("Actuators and supply"),
         actuator_pictures(view),
         Heading("Cycle times"),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mastd.arrays import FloatArray
+from mastd.arrays import BoolArray, FloatArray
 from mastd.report.drawing.blocks import Banner, Block, Cell, Heading, Page, Paragraph, Pictures, Table, cells
 from mastd.report.drawing.drawing import draw
 from mastd.report.drawing.picture import Curve, Mark, Panel
@@ -94,6 +94,12 @@ def _asked(plays: Sequence[Mapping[str, Any]]) -> list[str]:
     return [str(one["name"]) for one in plays[0]["figures"] if one["asked"]] if plays else []
 
 
+def moved_responses(plays: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return which responses are asked for or move in any play: an axis that guides hold does neither."""
+    each = zip(*(play["figures"] for play in plays), strict=True)
+    return [k for k, own in enumerate(each) if any(one["asked"] or one["nrmse"] > 0.0 for one in own)]
+
+
 def _banner(document: Mapping[str, Any]) -> Banner:
     best = next((play for play in document["plays"] if play["number"] == document["best"]), None)
     low, high = document["band_hz"]
@@ -111,7 +117,8 @@ def _banner(document: Mapping[str, Any]) -> Banner:
 
 def _plays(document: Mapping[str, Any]) -> Table:
     plays = document["plays"]
-    names = [str(one["name"]) for one in plays[0]["figures"]] if plays else []
+    moved = moved_responses(plays)
+    names = [str(plays[0]["figures"][k]["name"]) for k in moved]
     head = ("play", "error", *_short(names), "from", "gain", "step", "held by")
     rows = []
     for play in plays:
@@ -121,7 +128,7 @@ def _plays(document: Mapping[str, Any]) -> Table:
             (
                 Cell(str(play["number"]), best),
                 Cell(figure(play["error"], digits=3), best),
-                *(Cell(figure(one["nrmse"], digits=3)) for one in play["figures"]),
+                *(Cell(figure(play["figures"][k]["nrmse"], digits=3)) for k in moved),
                 *cells(
                     "profile" if made is None else f"run {made}",
                     figure(play["gain"]),
@@ -155,10 +162,16 @@ def matrix_panels(
         return []
     span = (float(frequency[0]), float(frequency[-1]))
     panels = []
+    moved: BoolArray = np.any(
+        matrix.magnitude > 0.0, axis=0
+    )  # an axis that guides hold neither answers nor drives
     for k, name in enumerate(names[:_MAX_RESPONSES]):
+        if not moved[k].any():
+            continue
         curves = tuple(
             Curve(frequency, _shown(matrix.magnitude[shown, k, axis]), tone_of(ACTUATORS, axis), drive)
             for axis, drive in enumerate(drives)
+            if moved[:, axis].any()
         )
         coherence = Curve(frequency, matrix.coherence[shown, k], "achieved")
         panels += [

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.record.result import missed_cycles_note
 from mastd.report.drawing.blocks import (
@@ -75,7 +74,7 @@ def run_page(run: Run, result: Result) -> Page:
         Banner(title, verdict_text(result), verdict_tone(result), _summary(view, result)),
         *_warnings(view, result),
         Heading("Results"),
-        *_judgement(result),
+        *_judgement(result, run.freedoms),
         Beside(
             (Heading("Test specification"), *_asked(view)),
             (Heading("Test execution"), _done(view, result)),
@@ -134,7 +133,7 @@ def _warnings(view: View, result: Result) -> list[Block]:
     return [Paragraph(text, warning=True) for text in paragraphs]
 
 
-def _judgement(result: Result) -> list[Block]:
+def _judgement(result: Result, axes: Sequence[str]) -> list[Block]:
     criteria = result["criteria"]
     judged: list[Block] = [
         criteria_table(criteria) if criteria else Paragraph("The profile sets no criteria.")
@@ -143,9 +142,9 @@ def _judgement(result: Result) -> list[Block]:
         judged.append(Paragraph("The profile did not run to its end, so the run cannot pass its criteria."))
     if note := missed_cycles_note(result):
         judged.append(Paragraph(f"{note}.", warning=True))
-    accelerations = acceleration_table(result)
+    accelerations = acceleration_table(result, axes)
     more: list[Block] = [] if accelerations is None else [accelerations, Paragraph(ACCELERATION_EXPLANATION)]
-    return [Beside(tuple(judged), (axis_table(result),)), Paragraph(EXPLANATION), *more]
+    return [Beside(tuple(judged), (axis_table(result, axes),)), Paragraph(EXPLANATION), *more]
 
 
 def _asked(view: View) -> list[Block]:
@@ -225,7 +224,7 @@ def _done(view: View, result: Result) -> Facts:
 
 def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block]:
     driven = list(result["driven"])
-    idle = [axis for axis in AXES if axis not in driven]
+    idle = [axis for axis in view.run.freedoms if axis not in driven]
     blocks: list[Block] = [Heading("Motion over time")]
     if driven:
         blocks.append(Pictures(axis_panels(view, driven, driven)))
@@ -234,7 +233,7 @@ def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block
                 Pictures(axis_panels(view, idle, driven), f"Axes without command: {', '.join(idle)}")
             )
     else:
-        blocks.append(Pictures(axis_panels(view, AXES, driven)))
+        blocks.append(Pictures(axis_panels(view, view.run.freedoms, driven)))
     if driven:
         blocks += _spectra(driven, spectra)
     blocks += [

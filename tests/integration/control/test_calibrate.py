@@ -105,7 +105,7 @@ def test_a_table_on_six_actuators_is_refused_before_it_moves(
     )
     assert code == 2
     assert found is None
-    assert "6 actuators hold 6 degrees of freedom without internal force; nothing was moved" in told
+    assert "as many freedoms as actuators, 6, so that no internal force shows them; nothing was moved" in told
     assert not list(lab.directory.glob("runs/*/*.mcap"))
 
 
@@ -116,3 +116,11 @@ def test_offsets_are_written_into_a_table_of_several_types(tmp_path: Path) -> No
     recorded = TableSettings.model_validate_json(with_drive_gains(stated).model_dump_json())
     write(path, recorded, [1e-4, *(link.transducer.offset for link in stated.links[1:])])
     assert load(path, TableSettings).links[0].transducer.offset == 1e-4
+
+
+def test_without_heave_the_slow_motion_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ROOT / "config" / "tables" / "biaxial" / "table.yaml"
+    assert main(["calibrate", "offsets", "--sim", "--table", str(table)]) == 2
+    told = capsys.readouterr().err
+    assert "guides hold heave, so that slow_heave cannot be run" in told
+    assert "a slow motion in surge, sway, yaw by --profile" in told

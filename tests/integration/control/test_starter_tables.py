@@ -64,6 +64,19 @@ def test_the_example_of_the_page_passes_with_the_profiles_of_its_starter(tmp_pat
     assert {link.actuator for link in on.table.links} == {"vertical", "horizontal"}
 
 
+@pytest.mark.parametrize("name", ["uniaxial", "biaxial"])
+def test_of_a_table_on_guides_only_its_own_axes_are_named(name: str) -> None:
+    folder = ROOT / "config" / "tables" / name
+    on = Installation.read(folder / "table.yaml", find("daemon", "simulated"))
+    proof = feedback_proof(on.table, on.daemon, NoPayload())
+    assert list(proof.gains) == list(on.table.freedoms)
+    assert not re.search("heave|roll|pitch", proof.text())
+    numbers = range(1, len(on.table.links) + 1)
+    assert {f"{what}.{k}" for what in ("length", "force", "spool") for k in numbers} <= {
+        *channel_units(on.table)
+    }
+
+
 def test_the_default_table_is_what_lies_beside_the_folders(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "default")]) == 0
     assert main(["init", str(tmp_path / "named"), "--table", "seven_links"]) == 0

@@ -30,7 +30,6 @@ from mastd.wire.plant.hello import LinkTerms, Mode
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
 from mastd.wire.plant.socket_link import AddressInUseError, connect
 from mastd.wire.plant.table_block import table_block
-from tests.support.computed_gains import with_computed_gains
 from tests.support.lab import PATIENCE, ROOT, Lab
 from tests.support.large_table import large_table
 from tests.support.wire.operators import wait_for
@@ -268,18 +267,22 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
     assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old or invalid"
 
 
-def test_the_same_bridge_serves_the_table_of_another_laboratory(lab: Lab, start: Start, shared: Path) -> None:
-    """Eight actuators: raised, played and lowered, in lockstep."""
-    path = lab.directory / "other.yaml"
-    with_computed_gains(shared / "data" / "tables" / "equals8.yaml", path)
+@pytest.mark.parametrize(("table", "axis"), [("eight_actuators", "heave"), ("uniaxial", "surge")])
+def test_the_same_bridge_serves_the_table_of_another_laboratory(
+    lab: Lab, start: Start, table: str, axis: str
+) -> None:
+    """Raised, played and lowered, in lockstep; of axes that guides hold nothing is reported."""
+    path = ROOT / "config" / "tables" / table / "table.yaml"
     bridge = start("lockstep")
     options = ("--table", path, "--config", lab.config, "--json", "--lockstep", "--plant", bridge.address)
-    played = lab.run("run", lab.profile(SOFTLY), *options)
+    played = lab.run("run", lab.profile(SOFTLY.replace("heave", axis)), *options)
     assert played.returncode == 0, played.stderr
     result = json.loads(played.stdout)
     assert (result["verdict"], result["state"]) == ("pass", "READY"), result["cause"]
-    assert result["axes"]["heave"]["best_lag_nrmse"] < 0.01
+    assert result["axes"][axis]["best_lag_nrmse"] < 0.01
     assert result["indicated"] == []
+    page = (lab.directory / result["page"]).read_text(encoding="utf-8")
+    assert ("pitch" in page) == (table == "eight_actuators")
     figures = bridge.figures()
     assert figures["steps"] == figures["commands"] > 2000
 

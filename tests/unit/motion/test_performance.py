@@ -50,7 +50,7 @@ def test_velocity_and_pump_bound_a_sine_between() -> None:
     omega = 2.0 * math.pi * np.array([0.8, 1.0])
     limited = envelopes(table(velocity="0.1 m/s"), [0.8, 1.0], 1.0)["sway"]
     assert limited.accelerations[0] == pytest.approx(0.1 * omega, rel=0.01)
-    assert limited.bounds[0][0].startswith("limit of lateral")
+    assert limited.bounds[0][0].startswith("velocity of lateral")
     weak = envelopes(table(pump="60 L/min"), [0.8, 1.0], 1.0)["heave"]
     assert weak.accelerations[0] == pytest.approx(0.5 * math.pi * 60 / 60e3 / (4 * AREA) * omega, rel=0.01)
     assert weak.bounds[0] == ("pump", "pump")

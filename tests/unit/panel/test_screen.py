@@ -226,6 +226,13 @@ def test_what_a_daemon_does_not_tell_is_not_known() -> None:
     assert "since 12.3 s" in text
 
 
+@pytest.mark.parametrize("display", [SMALL, LARGE])
+def test_axes_that_guides_hold_are_not_shown(display: Display) -> None:
+    guided = {**DESCRIPTION, "freedoms": ["surge", "sway", "yaw"]}
+    found = next(row for row in shown(View(status(), guided, 0.1), display).splitlines() if "pose " in row)
+    assert found.split()[1:] == ["x", "+1.00", "y", "+2.00", "mm", "yaw", "+1.719", "deg"]
+
+
 def test_nothing_reaches_the_terminal_that_commands_it() -> None:
     evil = "\x1b[2Janna\nREADY\r\x07\u202e漢字"
     told = status(cause=True, loading=evil, name=evil, advice=evil)

@@ -77,6 +77,15 @@ def test_of_a_row_only_what_is_not_known_is_called_so(monkeypatch: pytest.Monkey
     assert "1500.00  not known  1250.00" in page(status)
 
 
+def test_of_the_pose_the_axes_that_are_free_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = snapshot(monkeypatch)
+    status["pose"] = status["reference"] = [0.001, 0.0, 0.0, 0.0, 0.0, 0.01]
+    freedoms = ["surge", "yaw"]
+    assert "  pose         x +1.000 mm  yaw +0.573 deg" in page(status, freedoms).splitlines()
+    assert "  surge +1.00 mm  " in line(status, freedoms)
+    assert "heave" not in line(status, freedoms)
+
+
 def nothing_known(value: Any) -> Any:
     """Return ``value`` with nil for every number."""
     if isinstance(value, dict):

@@ -33,6 +33,20 @@ def test_the_ranges_are_those_of_table_4() -> None:
     assert pairs == {(0, 1): 14, (2, 3): 14, (1, 2): 50, (0, 3): 50}
 
 
+def test_what_guides_hold_cannot_be_jogged_and_the_axes_that_can_are_named() -> None:
+    table = load(ROOT / "config" / "tables" / "biaxial" / "table.yaml", TableSettings)
+    geometry = Geometry.from_settings(table)
+    observer, limits = Observer(geometry), PathLimits.from_settings(table, geometry)
+    ranges = JogRanges.of(observer)
+    heave = plan_jog((0.0, 2.0, 0.001), NEUTRAL, limits, observer, ranges)
+    assert heave.target is None
+    assert heave.refusal == "jog is refused: the table's guides hold heave; it is free in surge, sway, yaw"
+    yaw = plan_jog((0.0, 5.0, 0.001), NEUTRAL, limits, observer, ranges)
+    assert yaw.target == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.0, 0.001])
+    alone = plan_jog((1.0, 0.0, 0.001), NEUTRAL, limits, observer, ranges)
+    assert alone.refusal.endswith("jog surge or yaw instead")
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(4, 6), st.floats(-0.029, 0.029))
 def test_a_jogged_actuator_moves_and_the_others_stay(actuator: int, amount: float) -> None:
