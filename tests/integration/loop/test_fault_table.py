@@ -112,7 +112,7 @@ class Scenario:
     """Faults of the plant, without their time."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of the daemon that differ, by path; not those of the plant."""
-    disturb: Callable[[Bench], None] = Rig.step
+    disturb: Callable[[Bench], None] = Bench.step
     """One cycle from the injection on."""
     visible: Callable[[Bench], bool] = lambda rig: True
     """Whether the condition shows in the frame, by a calculation of its own; without a gap until found."""
