@@ -8,7 +8,6 @@ acceleration of gravity and never a gram. Conversion is done in rational arithme
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -103,7 +102,15 @@ PRESSURE = _dimension(
     "pressure", "210 bar", ("Pa", 1), ("kPa", 1000), ("MPa", 1000000), ("GPa", 10**9), ("bar", 100000)
 )
 VOLUME = _dimension("volume", "50 L", ("m3", 1), ("L", "1e-3"), ("cm3", "1e-6"))
-FLOW = _dimension("flow", "265 L/min", ("m3/s", 1), ("L/min", _MINUTE / 1000), ("L/s", "1e-3"))
+FLOW = _dimension(
+    "flow",
+    "265 L/min",
+    ("m3/s", 1),
+    ("L/min", _MINUTE / 1000),
+    ("L/s", "1e-3"),
+    ("m3/min", _MINUTE),
+    ("m3/h", _MINUTE / 60),
+)
 AREA = _dimension("area", "95 cm2", ("m2", 1), ("cm2", "1e-4"), ("mm2", "1e-6"))
 DENSITY = _dimension("density", "1.2 kg/m3", ("kg/m3", 1))
 TEMPERATURE = Dimension(
@@ -229,9 +236,13 @@ def _wrong_unit(stripped: str, number: str, symbol: str, dimension: Dimension) -
         expected = f"{dimension.phrase} ({choices(dimension)})"
         return f"{symbol!r} is a unit of {other.name}{note}, expected {expected}"
     symbols = [unit.symbol for unit in dimension.units if unit.symbol]
-    spelled = " ".join(symbol.translate(_OTHER_SPELLINGS).split())
-    near = [known for known in symbols if known.casefold() == spelled.casefold()]
-    near = near or difflib.get_close_matches(spelled, symbols, n=1, cutoff=0.6)
-    if near:
-        return f"unknown unit {symbol!r}, did you mean {number} {near[0]}? ({choices(dimension)})"
+    # Only another spelling is suggested: a similar symbol may be a unit of another magnitude.
+    same = [known for known in symbols if _spelled(known) == _spelled(symbol)]
+    if same:
+        return f"unknown unit {symbol!r}, did you mean {number} {same[0]}? ({choices(dimension)})"
     return f"unknown unit {symbol!r}, expected {dimension.phrase} ({choices(dimension)})"
+
+
+def _spelled(symbol: str) -> str:
+    """Return a symbol without what differs between spellings: case, spaces, signs."""
+    return "".join(symbol.translate(_OTHER_SPELLINGS).split()).casefold()

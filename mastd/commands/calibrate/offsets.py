@@ -95,7 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = find_offsets(
             geometry, slow_motion(record, geometry), settled_stiffness(table, geometry), balance_limit(record)
         )
-    except (ValueError, FormatError) as error:
+    except FormatError as error:
+        raise UsageError(f"{error}; no offset was found") from error
+    except ValueError as error:
         raise UsageError(f"{record.path}: {error}; no offset was found") from error
     document = _document(found, table, str(record.path), message)
     if arguments.write and document["told"]:

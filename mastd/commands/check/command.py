@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 def run(arguments: argparse.Namespace) -> int:
     """Check one profile; return 0 if it passes, 1 if not."""
     from mastd.commands.check.cue_preview import cue_document, cue_text
+    from mastd.control.estimation.motion_design import accelerometer_warnings
     from mastd.control.table.computed import with_computed_settings
     from mastd.control.table.delay_margin import feedback_proof
     from mastd.control.table.gains import with_drive_gains
@@ -71,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         cue = cue_document(profile, path, text)
         with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
             result = check(profile, table, progress)
+        result = replace(result, warnings=(*accelerometer_warnings(table), *result.warnings))
         feedback = feedback_proof(table, daemon, profile.payload)
         stability = stability_proof(table, daemon, profile.payload)
         margins = stability_margins(table, daemon, profile.payload, stability.gains) if stability.ok else None

@@ -70,6 +70,7 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show one table; return 0, or 1 where its control is not stable."""
+    from mastd.control.estimation.motion_design import accelerometer_warnings
     from mastd.control.table.computed import with_computed_settings
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
@@ -99,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         _draw(table, geometry, bare, heaviest, arguments.plot)
     modes, patterns = _modes(table, geometry, bare), null_vectors(geometry)
+    warnings = accelerometer_warnings(table)
     if arguments.json:
         document: dict[str, object] = {
             "name": table.name,
@@ -109,6 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
             "heaviest_kg": heaviest * table.body.mass,
             "axes": [_axis_document(axis) for axis in axes],
             "stability": {**proof.document(), **(margins.document() if margins else {})},
+            "warnings": warnings,
         }
         print(json.dumps(document, allow_nan=False))
     else:
@@ -117,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
+        print("".join(f"warning: {warning}\n" for warning in warnings), end="")
         print(f"picture: {arguments.plot}\n" if arguments.plot else "", end="")
     return 0 if proof.ok else 1
 

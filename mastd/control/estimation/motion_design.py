@@ -24,6 +24,7 @@ of the density that gives the bandwidth asked for, S_j = S_q ω⁶; discrete alg
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -33,7 +34,9 @@ import scipy
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.daemon.estimator import EstimatorSettings
+from mastd.settings.table.guides import ALL_FREEDOMS, Axis
 from mastd.settings.table.sensors import SensorSettings
+from mastd.settings.table.table import TableSettings
 
 EXPECTED_ERROR = 1.0
 """Error of an acceleration from lengths alone in motion, m/s² and rad/s²: the lag times a usual jerk."""
@@ -47,6 +50,8 @@ REPEATED_BY_CHANCE = 1e-15
 """Chance at which equal readings in a row are no measurement any more."""
 UNOBSERVED = 1e-3
 """Maximum element of N below which a set observes every direction, and N counts as zero."""
+UNDETERMINED = 0.05
+"""Part of an axis in a direction that no accelerometer sees from which the axis is not determined."""
 
 
 def tracking_gains(bandwidth: float, period: float) -> FloatArray:
@@ -179,15 +184,12 @@ def design_motion(
     if count > MAX_ACCELEROMETERS:
         raise SettingsError([f"sensors.accelerometers: {count} accelerometers, maximum {MAX_ACCELEROMETERS}"])
     length_noise = _rms(sensors.length.noise, sensors.length.resolution, 1e-7)
-    sensor_noise = _rms(sensors.acceleration.noise, sensors.acceleration.resolution, 1e-4)
+    sensor_noise = _sensor_noise(sensors)
     free = np.any(observer_gain, axis=1)
     position_noise = length_noise * np.where(free, np.linalg.norm(observer_gain, axis=1), 1.0)
     tracking = tracking_gains(settings.length_bandwidth, period)
     rate, acceleration, smoothed, own = tracking_noise(tracking, period)
-    h = sensitivity(
-        np.array([sensor.position for sensor in sensors.accelerometers]).reshape(-1, 3),
-        np.array([sensor.direction for sensor in sensors.accelerometers]).reshape(-1, 3),
-    ) * np.where(free, 1.0, 0.0)
+    h = _sensitivity_of(sensors) * np.where(free, 1.0, 0.0)
     noise = np.sqrt(
         np.square(smoothed * length_noise * np.linalg.norm(h @ observer_gain, axis=1))
         + (own * sensor_noise) ** 2
@@ -212,6 +214,42 @@ def design_motion(
         length_acceleration_noise=acceleration * position_noise,
         thresholds=np.maximum(settings.tolerance, DEVIATIONS * noise),
     )
+
+
+def undetermined_axes(sensors: SensorSettings, freedoms: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return the free axes whose acceleration the accelerometers do not determine, in the order of freedoms.
+
+    They take part in directions of the null space of H over the free axes; a singular value below which the
+    lengths count more than the accelerometers' noise is none.
+    """
+    h = _sensitivity_of(sensors)[:, [ALL_FREEDOMS.index(axis) for axis in freedoms]]
+    _, values, directions = np.linalg.svd(h)
+    unseen = directions[int(np.sum(values > _sensor_noise(sensors) / EXPECTED_ERROR)) :]
+    parts = np.linalg.norm(unseen, axis=0)
+    return tuple(axis for axis, part in zip(freedoms, parts, strict=True) if part > UNDETERMINED)
+
+
+def accelerometer_warnings(table: TableSettings) -> tuple[str, ...]:
+    """Return in a line what the accelerometers of a table do not determine, nothing where they do."""
+    axes = undetermined_axes(table.sensors, table.freedoms)
+    if not axes:
+        return ()
+    count = len(table.sensors.accelerometers)
+    return (
+        f"sensors.accelerometers: {count} accelerometer{'s' * (count != 1)} do not determine the "
+        f"acceleration of {', '.join(axes)}, which the lengths alone give: move, turn or add accelerometers",
+    )
+
+
+def _sensitivity_of(sensors: SensorSettings) -> FloatArray:
+    return sensitivity(
+        np.array([sensor.position for sensor in sensors.accelerometers]).reshape(-1, 3),
+        np.array([sensor.direction for sensor in sensors.accelerometers]).reshape(-1, 3),
+    )
+
+
+def _sensor_noise(sensors: SensorSettings) -> float:
+    return _rms(sensors.acceleration.noise, sensors.acceleration.resolution, 1e-4)
 
 
 def _rms(noise: float, resolution: float, minimum: float) -> float:

@@ -125,13 +125,13 @@ class OilSettings(Settings):
     temperature: Temperature
     level: Ratio = Field(gt=0, le=1)
     tank_volume: Annotated[Volume, Field(gt=0)] | None = None
-    """Oil in the tank at level 1; if left out, ``TANK_RATIO`` times what the accumulators take, at least
-    ``LEAST_TANK``."""
+    """Oil in the tank at level 1; if left out, eight times what the accumulators take, at least 2 m³."""
     filter_pressure_drop: Pressure = Field(ge=0)
     """Pressure drop over the return filter at the pump's full flow."""
 
 
 TANK_RATIO: Final = 8.0
+"""Oil in the tank over what the accumulators take, where it is not stated."""
 LEAST_TANK: Final = 2.0
 """m³."""
 

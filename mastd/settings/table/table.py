@@ -15,11 +15,10 @@ from pydantic import Field, ValidationInfo, field_validator
 from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
-    Inertia,
     Length,
-    Mass,
     Point,
 )
+from mastd.settings.table.body import BodySettings
 from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
 from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
@@ -41,39 +40,15 @@ from mastd.settings.table.supports import SupportSettings
 
 MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
-"""Metres between an actuator's neutral length and its joints' distance at neutral: rounding of a drawing."""
+"""Metres between an actuator's neutral length and its joints' distance at neutral."""
+ROUNDING: Final = 2e-3
+"""m: what the figures of a drawing differ by; beyond, a joint is wrong."""
 
 VELOCITY_RATIO: Final = 0.75
 """Limit of an actuator's velocity over its speed without load where none is stated."""
 
 Named = tuple[tuple[str | int, ...], str]
 """Place and name of something that must differ from its like."""
-
-PositiveLength = Annotated[Length, Field(gt=0)]
-PositiveInertia = Annotated[Inertia, Field(gt=0)]
-
-
-class BodySettings(Settings):
-    """The table as a rigid body, without payload."""
-
-    mass: Mass = Field(gt=0)
-    centre_of_mass: Point
-    """In P."""
-    inertia: tuple[PositiveInertia, PositiveInertia, PositiveInertia]
-    """About the centre of mass, about the x, y and z axes of P."""
-    size: tuple[PositiveLength, PositiveLength, PositiveLength]
-    top_height: Length
-    """Height of the table's top above C."""
-
-    @field_validator("inertia")
-    @classmethod
-    def _triangle(cls, inertia: tuple[float, float, float]) -> tuple[float, float, float]:
-        maximum = max(inertia)
-        if not (maximum <= (sum(inertia) - maximum) * (1 + 1e-9)):
-            raise ValueError(
-                "physically impossible inertia: the largest moment exceeds the sum of the other two"
-            )
-        return inertia
 
 
 class LinkSettings(Settings):
@@ -83,9 +58,9 @@ class LinkSettings(Settings):
     actuator: Name | None = None
     """Its type, one of ``actuators``; none where all are of the one type that ``actuator`` says."""
     table_joint: Point
-    """In P (Table 1 of Jin 2012)."""
+    """Centre of the joint at the table, in P."""
     base_joint: Point
-    """In B (Table 2 of Jin 2012)."""
+    """Centre of the joint at the ground, in B."""
     neutral_length: Length = Field(gt=0)
     stroke: Length = Field(gt=0)
     """Travel to either side of the neutral length."""
@@ -428,8 +403,10 @@ def _wrong_lengths(links: tuple[LinkSettings, ...], neutral_position: Point) -> 
         distance = math.dist(at_neutral, link.base_joint)
         if not (abs(distance - link.neutral_length) <= NEUTRAL_LENGTH_TOLERANCE):
             what = (
-                f"is {link.neutral_length * 1e3:g} mm, but the joints are {distance * 1e3:.3f} mm apart "
-                "when the table is at its neutral position"
+                f"is {link.neutral_length * 1e3:g} mm, but the joints of {link.name} are "
+                f"{distance * 1e3:.3f} mm apart when the table is at its neutral position: "
             )
+            rounded = abs(distance - link.neutral_length) <= ROUNDING
+            what += "state that length" if rounded else "check table_joint and base_joint"
             problems.append(((index, "neutral_length"), what))
     return problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,47 @@ def test_an_unstable_table_is_shown_with_what_would_do(
     assert "1 pattern of internal force" in told
     assert "stability: an oscillation grows" in told
     assert "would do, left out they are computed" in told
+
+
+@pytest.mark.parametrize(
+    ("removed", "axes"),
+    [
+        ("longitudinal left", None),  # the lateral ones still tell yaw
+        ("longitudinal", "surge"),
+        ("lateral|longitudinal", "surge, sway, yaw"),
+        ("lateral rear|longitudinal left", "surge, sway, yaw"),  # two for three: a turn about one point
+        ("vertical|lateral|longitudinal", "surge, sway, heave, roll, pitch, yaw"),
+    ],
+)
+def test_axes_that_the_accelerometers_do_not_determine_are_told(
+    removed: str, axes: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = find("table", "table").read_text(encoding="utf-8")
+    text, count = re.subn(rf"^    - {{name: (?:{removed}).*\n", "", text, flags=re.MULTILINE)
+    path = tmp_path / "table.yaml"
+    path.write_text(
+        text if count < 8 else replaced(text, "accelerometers: .*", "accelerometers: []"), encoding="utf-8"
+    )
+    told = shown(capsys, str(path))["warnings"]
+    left = 8 - count
+    line = (
+        f"sensors.accelerometers: {left} accelerometers do not determine the acceleration of {axes}, which "
+    )
+    assert [warning.startswith(line) for warning in told] == [True] * (axes is not None)
+
+
+def test_check_and_show_warn_of_what_the_accelerometers_do_not_determine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = find("table", "table").read_text(encoding="utf-8")
+    path = tmp_path / "table.yaml"
+    path.write_text(re.sub(r"^    - {name: longitudinal.*\n", "", text, flags=re.MULTILINE), encoding="utf-8")
+    profile = tmp_path / "short.yaml"
+    profile.write_text("name: short\nsegments: [{kind: hold, duration: 1 s}]\n", encoding="utf-8")
+    for command in (["table", "show", str(path)], ["check", str(profile), "--table", str(path)]):
+        assert main(command) == 0, "a warning, no refusal"
+        warnings = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+        assert [line.partition(" of ")[2].partition(",")[0] for line in warnings] == ["surge"]
 
 
 def test_performance_and_workspace_are_drawn_with_the_figures(

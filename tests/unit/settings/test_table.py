@@ -100,7 +100,14 @@ def test_the_digest_depends_on_names_and_texts_and_not_on_their_order() -> None:
         (
             "neutral_length: 1200 mm",
             "neutral_length: 1201 mm",
-            "links[0].neutral_length: is 1201 mm, but the joints are 1200.000 mm apart",
+            "links[0].neutral_length: is 1201 mm, but the joints of vertical rear right are 1200.000 mm "
+            "apart when the table is at its neutral position: state that length",
+        ),
+        (
+            "neutral_length: 1200 mm",
+            "neutral_length: 1203 mm",
+            "links[0].neutral_length: is 1203 mm, but the joints of vertical rear right are 1200.000 mm "
+            "apart when the table is at its neutral position: check table_joint and base_joint",
         ),
         (
             "name: lateral rear\n",
@@ -128,6 +135,12 @@ def test_the_digest_depends_on_names_and_texts_and_not_on_their_order() -> None:
         ("mass: 35 t", "mass: -35 t", "body.mass: -35 t is out of range: must be above 0 t"),
         ("inertia: [14600 kg m2", "inertia: [1460 kg m2", "body.inertia: physically impossible inertia"),
         ("inertia: [14600 kg m2", "inertia: [-1 kg m2", "body.inertia[0]: -1 kg m2 is out of range"),
+        (
+            "size: [5 m, 2 m, 1 m]",
+            "size: [500 m, 2 m, 1 m]",
+            "body.size: has a longest side of 500 m, but 35000 kg with 14600 kg m2 about x have a radius of "
+            "gyration of 0.646 m, expected 5 to 500 m: correct mass, inertia or size",
+        ),
         ("scale: 1.0, offset: 0 mm", "scale: 0, offset: 0 mm", "links[0].transducer.scale: is 0"),
         (
             "gravity: 9.80665 m/s2",
@@ -283,6 +296,13 @@ def test_supports_that_cannot_be_are_refused(supports: list[tuple[str, str, str]
     place, _, what = found.partition(": ")
     assert what.startswith(problem)
     assert place.startswith(f"table.yaml:{text.count(chr(10))}:")
+
+
+def test_a_mass_that_does_not_fit_the_inertia_is_refused() -> None:
+    """√(14600 kg m² / 35 kg) is four times the longest side of 5 m."""
+    message = r"body\.size: .* 35 kg .* about x .* of 20\.4 m, expected 0\.05 to 5 m"
+    with pytest.raises(SettingsError, match=message):
+        load_text(TEXT.replace("mass: 35 t", "mass: 35 kg", 1), "table.yaml", TableSettings)
 
 
 def test_the_supports_of_the_page_fit_its_example() -> None:
