@@ -16,10 +16,8 @@ from mastd.arrays import FloatArray
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
 from mastd.kinematics.rotation import rotation, sines_cosines
+from mastd.settings.table.supports import MIN_VOLUME
 from mastd.settings.table.table import TableSettings
-
-MIN_VOLUME = 0.05
-"""Least volume of a gas over that at neutral: beyond the strokes the law would have no value."""
 
 
 class SupportColumns(NamedTuple):

@@ -14,6 +14,9 @@ from mastd.settings.table.sensors import Name
 DIATOMIC: Final = 1.4
 """Exponent of nitrogen and air where they exchange no heat."""
 
+MIN_VOLUME: Final = 0.05
+"""Least volume of a gas over that at neutral: beyond the travel the law would have no value."""
+
 
 class SupportGasSettings(Settings):
     """Gas of constant mass behind a piston."""
@@ -69,13 +72,17 @@ class SupportLaw(Settings):
         return DIATOMIC if self.gas is None else self.gas.exponent
 
     def standing(self, rise: float) -> float:
-        """Return the force in N at rest at a ``rise`` in m for which the gas has a volume."""
-        return self.force * math.pow(1.0 + self.gas_slope * rise, -self.exponent) - self.stiffness * rise
+        """Return the force in N at rest at a ``rise`` in m."""
+        return self.force * math.pow(self._volume(rise), -self.exponent) - self.stiffness * rise
 
     def slope(self, rise: float) -> float:
-        """Return the stiffness in N/m at a ``rise`` in m for which the gas has a volume."""
-        ratio = math.pow(1.0 + self.gas_slope * rise, -self.exponent - 1.0)
+        """Return the stiffness in N/m at a ``rise`` in m."""
+        ratio = math.pow(self._volume(rise), -self.exponent - 1.0)
         return self.stiffness + self.exponent * self.force * self.gas_slope * ratio
+
+    def _volume(self, rise: float) -> float:
+        """Return the volume of the gas over that at neutral."""
+        return max(1.0 + self.gas_slope * rise, MIN_VOLUME)
 
 
 class SupportSettings(SupportLaw):

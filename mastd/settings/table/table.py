@@ -36,7 +36,7 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
-from mastd.settings.table.supports import SupportSettings
+from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
 
 MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
@@ -349,7 +349,7 @@ def _wrong_gas(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> 
     for index, support in enumerate(supports):
         x, y, _ = support.position
         travel = heave + abs(x) * pose.get("pitch", 0.0) + abs(y) * pose.get("roll", 0.0)
-        if support.gas is not None and not (travel * support.gas.slope < 1.0):
+        if support.gas is not None and not (travel * support.gas.slope < 1.0 - MIN_VOLUME):
             what = (
                 f"is {support.gas.volume * 1e3:g} L, but {travel * 1e3:.4g} mm of travel displace "
                 f"{travel * support.gas.area * 1e3:.4g} L: state the volume of piston and vessels at neutral"
