@@ -27,6 +27,7 @@ from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
 from mastd.wire.access.verbs import Verb
+from tests.support.lab import ROOT
 
 SECOND = 1.0 / 3600.0
 
@@ -54,6 +55,15 @@ def test_two_minutes_with_many_faults_are_clean() -> None:
     assert checks["COMMAND_FINITE"] == checks["NO_MOTION"] == tally.cycles
     assert min(checks[name] for name in ("JERK", "STANDS", "TRANSITION", "REFUSAL", "CAUSE", "STOP")) > 0
     assert result.tally.maxima["length_step_m"] < 1e-6
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("name", ["eight_actuators", "biaxial", "uniaxial"])
+def test_six_minutes_on_another_table_are_clean(name: str) -> None:
+    table = ROOT / "config" / "tables" / name / "table.yaml"
+    result = soak(options(360.0, 1, 1.0, table=table))
+    assert result.violation is None, text(result)
+    assert f"--table {table} " in result.replay
 
 
 def test_a_seed_gives_the_same_frames_again_and_another_one_others() -> None:
