@@ -57,8 +57,9 @@ struct sample_block { /* NAN: not known */
     double accumulator_volume;           /* m3 */
     double filter_pressure_drop;         /* Pa */
     double accelerometers[MOST_ACCELEROMETERS]; /* m/s2, gravity included */
+    double displacements[MOST_DISPLACEMENTS];   /* m */
 };
-#define SAMPLE_VALUES(n, m) (4 * (n) + 7 + (m))
+#define SAMPLE_VALUES(n, m, d) (4 * (n) + 7 + (m) + (d))
 
 enum drive_mode { DISABLED, FOLLOW, LOWER };
 enum stage { OFF, LOW, HIGH };
@@ -305,6 +306,13 @@ static void drive_read(struct drive *drive, struct sample *sample)
     block->filter_pressure_drop = 0.2e5;
     for (int k = 0; k < table->accelerometers; k++)
         block->accelerometers[k] = felt(drive, k) + noise(drive, 5e-3);
+    for (int k = 0; k < table->displacements; k++) {
+        double along[3];
+        in_ground(&drive->pose, table->displacement_table_points[k], along);
+        for (int i = 0; i < 3; i++)
+            along[i] += drive->pose.position[i] - table->displacement_base_points[k][i];
+        block->displacements[k] = length_of(along);
+    }
 }
 
 /* Leave the drive safe: this program ends now, and no commands will come. */
@@ -437,12 +445,13 @@ __attribute__((format(printf, 3, 4))) static void complain(struct plant *plant, 
 /* Write a block as the link has it: fields without gaps, and a bit for each value that is known. */
 static void put_sample_block(struct frame *frame, const struct table *table, const struct sample_block *block)
 {
-    double values[SAMPLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS)], *at = values;
+    double values[SAMPLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS, MOST_DISPLACEMENTS)], *at = values;
     uint8_t valid[(sizeof values / sizeof *values + 7) / 8] = {0};
-    size_t n = (size_t)table->actuators, m = (size_t)table->accelerometers, count = SAMPLE_VALUES(n, m);
+    size_t n = (size_t)table->actuators, m = (size_t)table->accelerometers;
+    size_t d = (size_t)table->displacements, count = SAMPLE_VALUES(n, m, d);
     const struct { const void *from; size_t count; } fields[] = {
         {block->lengths, n}, {block->pressures, 2 * n}, {block->spools, n}, {&block->supply_pressure, 7},
-        {block->accelerometers, m}};
+        {block->accelerometers, m}, {block->displacements, d}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; at += fields[k++].count)
         memcpy(at, fields[k].from, fields[k].count * sizeof *at);
     for (size_t k = 0; k < count; k++)

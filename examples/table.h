@@ -11,10 +11,11 @@
 
 #define MOST_ACTUATORS 24
 #define MOST_ACCELEROMETERS 64
+#define MOST_DISPLACEMENTS 24
 #define AXES 6 /* surge, sway, heave, roll, pitch, yaw */
 
 struct table {
-    int64_t actuators, accelerometers;
+    int64_t actuators, accelerometers, displacements;
     double table_joints[MOST_ACTUATORS][3]; /* m, in P */
     double base_joints[MOST_ACTUATORS][3];  /* m, in B */
     double neutral_position[3];             /* m, of C in B */
@@ -28,8 +29,10 @@ struct table {
     double accelerometer_directions[MOST_ACCELEROMETERS][3]; /* in P */
     double gravity;           /* m/s2 */
     double stage_pressures[3]; /* Pa: return line, low stage, high stage */
+    double displacement_table_points[MOST_DISPLACEMENTS][3]; /* m, in P */
+    double displacement_base_points[MOST_DISPLACEMENTS][3];  /* m, in B */
 };
-#define TABLE_VALUES(n, m) (12 * (n) + 6 * (m) + 13)
+#define TABLE_VALUES(n, m, d) (12 * (n) + 6 * (m) + 6 * (d) + 13)
 
 static inline const double *take_run(const double *from, void *to, int64_t count)
 {
@@ -75,22 +78,24 @@ static inline const char *table_problem(const struct table *table)
 /* Take the table out of a hello; false with one line in `reason` if this program cannot serve it. */
 static inline bool take_table(const msgpack_object *hello, struct table *table, char *reason, size_t size)
 {
-    static double values[TABLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS)];
+    static double values[TABLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS, MOST_DISPLACEMENTS)];
     memset(table, 0, sizeof *table);
     if (!take_integer(entry(hello, "actuators"), INT64_MIN, INT64_MAX, &table->actuators) ||
         !take_integer(entry(hello, "accelerometers"), INT64_MIN, INT64_MAX, &table->accelerometers)) {
         snprintf(reason, size, "hello: actuators and accelerometers must be integers");
         return false;
     }
-    int64_t n = table->actuators, m = table->accelerometers;
+    if (!take_integer(entry(hello, "displacements"), 0, MOST_DISPLACEMENTS, &table->displacements))
+        table->displacements = 0; /* a daemon that knows none does not tell */
+    int64_t n = table->actuators, m = table->accelerometers, d = table->displacements;
     if (n < 1 || n > MOST_ACTUATORS || m < 0 || m > MOST_ACCELEROMETERS) {
         snprintf(reason, size, "table: plant 1 to %d actuators and at most %d accelerometers, daemon %lld and %lld",
                  MOST_ACTUATORS, MOST_ACCELEROMETERS, (long long)n, (long long)m);
         return false;
     }
-    if (!take_block(entry(hello, "table"), values, (size_t)TABLE_VALUES(n, m)) ||
-        !all_finite(values, (size_t)TABLE_VALUES(n, m))) {
-        snprintf(reason, size, "hello: table must be %lld finite numbers", (long long)TABLE_VALUES(n, m));
+    if (!take_block(entry(hello, "table"), values, (size_t)TABLE_VALUES(n, m, d)) ||
+        !all_finite(values, (size_t)TABLE_VALUES(n, m, d))) {
+        snprintf(reason, size, "hello: table must be %lld finite numbers", (long long)TABLE_VALUES(n, m, d));
         return false;
     }
     const double *at = take_run(values, table->table_joints, 3 * n);
@@ -105,7 +110,9 @@ static inline bool take_table(const msgpack_object *hello, struct table *table, 
     at = take_run(at, table->accelerometer_positions, 3 * m);
     at = take_run(at, table->accelerometer_directions, 3 * m);
     at = take_run(at, &table->gravity, 1);
-    take_run(at, table->stage_pressures, 3);
+    at = take_run(at, table->stage_pressures, 3);
+    at = take_run(at, table->displacement_table_points, 3 * d);
+    take_run(at, table->displacement_base_points, 3 * d);
     const char *problem = table_problem(table);
     if (problem != NULL)
         snprintf(reason, size, "table: %s; correct the daemon's table file", problem);
@@ -169,11 +176,13 @@ static inline void sha256(const char *text, char digits[65])
 static inline void layout_hashes(const struct table *table, char sample[65], char command[65])
 {
     char text[1024];
-    int n = (int)table->actuators, m = (int)table->accelerometers;
-    snprintf(text, sizeof text,
+    int n = (int)table->actuators, m = (int)table->accelerometers, d = (int)table->displacements;
+    int end = snprintf(text, sizeof text,
              "sample;lengths:%d:m;pressures:%d:Pa;spools:%d:1;supply_pressure:1:Pa;return_pressure:1:Pa;"
              "supply_flow:1:m3/s;oil_temperature:1:K;oil_level:1:1;accumulator_volume:1:m3;"
              "filter_pressure_drop:1:Pa;accelerometers:%d:m/s2", n, 2 * n, n, m);
+    if (d > 0)
+        snprintf(text + end, sizeof text - (size_t)end, ";displacements:%d:m", d);
     sha256(text, sample);
     snprintf(text, sizeof text,
              "command;lengths:%d:m;rates:%d:m/s;accelerations:%d:m/s2;force_references:%d:N;valve_trims:%d:m/s;"

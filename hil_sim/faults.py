@@ -27,6 +27,7 @@ CHANNELS: Final[Mapping[str, Dimension]] = {
     "pressure": units.PRESSURE,
     "spool": units.RATIO,
     "accelerometer": units.ACCELERATION,
+    "displacement": units.LENGTH,
 }
 """Sensors that can fail, with what they measure. Pressures count chamber 1, 2 of actuator 1, then of 2, …"""
 
@@ -35,6 +36,7 @@ DRIFTS: Final[Mapping[str, Dimension]] = {
     "pressure": PRESSURE_RATE,
     "spool": units.RATE,
     "accelerometer": units.JERK,
+    "displacement": units.VELOCITY,
 }
 """What each sensor's drift is measured in."""
 

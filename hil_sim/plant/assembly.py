@@ -64,7 +64,9 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     Raises SettingsError for a truth that does not fit the table.
     """
     supports = len(table.supports) + len(truth.static_supports)
-    block = plant_arrays(len(table.links), supports, len(table.sensors.accelerometers))
+    block = plant_arrays(
+        len(table.links), supports, len(table.sensors.accelerometers), len(table.sensors.displacement)
+    )
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
     steps = math.ceil(tick / MAX_STEP - 1e-9)
@@ -161,6 +163,7 @@ def calibration_of(table: TableSettings, layout: Layout) -> tuple[FloatArray, Fl
         "lengths": [actuator.transducer for actuator in table.links],
         "pressures": [sensor for actuator in table.links for sensor in actuator.pressure_transducers],
         "accelerometers": table.sensors.accelerometers,
+        **({"displacements": table.sensors.displacement} if table.sensors.displacement else {}),
     }
     for name, several in sensors.items():
         scales[layout.slices[name]] = [sensor.scale for sensor in several]
@@ -402,3 +405,35 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
         calibration[4 * n + 7 + k, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset
+    first = len(calibration) - len(sensors.displacement)
+    errors = _displacement_errors(table, truth)
+    for k, transducer in enumerate(sensors.displacement):
+        block.displacements[k, :3] = transducer.table_point
+        block.displacements[k, 3:] = transducer.base_point
+        scale, offset = errors.get(transducer.name, (1.0, 0.0))
+        calibration[first + k, : CALIBRATION.drift] = (
+            transducer.scale * scale,
+            transducer.scale * offset + transducer.offset,
+        )
+
+
+def _displacement_errors(table: TableSettings, truth: PlantTruth) -> dict[str, tuple[float, float]]:
+    """Return true scale and offset of the displacement transducers that the truth names.
+
+    Raises SettingsError for a name that the table does not have, or one listed twice.
+    """
+    names = [one.name for one in table.sensors.displacement]
+    found: dict[str, tuple[float, float]] = {}
+    for index, one in enumerate(truth.displacement):
+        place = f"plant truth {truth.name!r}: displacement[{index}].transducer"
+        if one.transducer not in names:
+            raise SettingsError(
+                [
+                    f"{place}: no displacement transducer {one.transducer!r}, the table has "
+                    f"{', '.join(names) or 'none'}"
+                ]
+            )
+        if one.transducer in found:
+            raise SettingsError([f"{place}: {one.transducer!r} listed twice"])
+        found[one.transducer] = one.scale, one.offset
+    return found

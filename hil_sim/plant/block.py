@@ -362,10 +362,12 @@ class PlantArrays(NamedTuple):
     sensors: FloatArray
     accelerometers: FloatArray
     """(accelerometers, ACCELEROMETER)."""
+    displacements: FloatArray
+    """(displacement transducers, 6): point of the table in P, point of the base in B."""
     calibration: FloatArray
     """(channels, CALIBRATION)."""
     history: FloatArray
-    """(HISTORY_ROWS, 4n + BODY_HISTORY): lengths, pressures, spools, body."""
+    """(HISTORY_ROWS, 4n + BODY_HISTORY + displacements): lengths, pressures, spools, body, displacements."""
     valve_history: FloatArray
     """(VALVE_ROWS, n)."""
     drive_measured: FloatArray
@@ -383,9 +385,9 @@ class PlantArrays(NamedTuple):
     counters: IntArray
 
 
-def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArrays:
+def plant_arrays(actuators: int, supports: int, accelerometers: int, displacements: int) -> PlantArrays:
     """Return the arrays of a plant of this size, all zero."""
-    channels = 4 * actuators + 7 + accelerometers
+    channels = 4 * actuators + 7 + accelerometers + displacements
     return PlantArrays(
         actuators=np.zeros((actuators, size_of(ACTUATOR))),
         actuator_states=np.zeros((actuators, size_of(ACTUATOR_STATE))),
@@ -401,8 +403,9 @@ def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArr
         axes=np.zeros((actuators, size_of(AXIS))),
         sensors=np.zeros(size_of(SENSOR)),
         accelerometers=np.zeros((accelerometers, size_of(ACCELEROMETER))),
+        displacements=np.zeros((displacements, 6)),
         calibration=np.zeros((channels, size_of(CALIBRATION))),
-        history=np.zeros((HISTORY_ROWS, 4 * actuators + BODY_HISTORY)),
+        history=np.zeros((HISTORY_ROWS, 4 * actuators + BODY_HISTORY + displacements)),
         valve_history=np.zeros((VALVE_ROWS, actuators)),
         drive_measured=np.zeros(3 * actuators),
         valve_commands=np.zeros(actuators),

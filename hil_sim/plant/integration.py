@@ -20,7 +20,13 @@ from hil_sim.plant.block import (
     VALVE_ROWS,
     PlantArrays,
 )
-from hil_sim.plant.sensors import measure, measure_accelerations, measure_supply, record
+from hil_sim.plant.sensors import (
+    measure,
+    measure_accelerations,
+    measure_displacements,
+    measure_supply,
+    record,
+)
 from hil_sim.plant.servo_drive import STATE, plausible, run_drive, take_command
 from hil_sim.plant.supply import run_supply
 from hil_sim.plant.table_body import rotation, step_plant
@@ -83,6 +89,7 @@ def read(plant: PlantArrays) -> None:
     measure(plant, now, 4 * n, measured)
     measure_supply(plant, now)
     measure_accelerations(plant, now)
+    measure_displacements(plant, now)
     flags = 0
     state = counters[COUNTER.drive_state]
     if counters[COUNTER.estop]:

@@ -71,7 +71,9 @@ class Plant:
         self.period_ns = period_ns
         self.boot_id = secrets.randbits(62)
         actuators = len(table.links)
-        self.sample_layout = sample_layout(actuators, len(table.sensors.accelerometers))
+        self.sample_layout = sample_layout(
+            actuators, len(table.sensors.accelerometers), len(table.sensors.displacement)
+        )
         self.command_layout = command_layout(actuators)
         self.command_sequence = -1
         self._actuators = actuators
@@ -233,9 +235,7 @@ class Plant:
 
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
-        found = self.sample_layout.slices[
-            {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
-        ]
+        found = self.sample_layout.slices.get(f"{sensor}s", slice(0, 0))
         return range(found.start, found.stop)
 
     def _start_faults(self) -> None:

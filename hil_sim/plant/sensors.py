@@ -14,6 +14,7 @@ from hil_sim.plant.block import (
     ACCELEROMETER,
     ACTUATOR_STATE,
     BODY,
+    BODY_HISTORY,
     BODY_STATE,
     CALIBRATION,
     COUNTER,
@@ -79,7 +80,7 @@ def record(plant: PlantArrays, row: int) -> None:
         history[row, n + 2 * i + 1] = states[i, ACTUATOR_STATE.pressure_2]
         history[row, 3 * n + i] = states[i, ACTUATOR_STATE.spool]
     start = 4 * n
-    _, _, _, _, _, _, r31, r32, r33 = rotation(body)
+    r11, r12, r13, r21, r22, r23, r31, r32, r33 = rotation(body)
     gravity = plant.body[BODY.gravity]
     history[row, start] = body[BODY_STATE.acceleration] + gravity * r31
     history[row, start + 1] = body[BODY_STATE.acceleration + 1] + gravity * r32
@@ -87,6 +88,13 @@ def record(plant: PlantArrays, row: int) -> None:
     for j in range(3):
         history[row, start + 3 + j] = body[BODY_STATE.acceleration + 3 + j]
         history[row, start + 6 + j] = body[BODY_STATE.twist + 3 + j]
+    for k in range(plant.displacements.shape[0]):
+        point = plant.displacements[k]
+        x, y, z = point[0], point[1], point[2]
+        dx = body[BODY_STATE.position] + r11 * x + r12 * y + r13 * z - point[3]
+        dy = body[BODY_STATE.position + 1] + r21 * x + r22 * y + r23 * z - point[4]
+        dz = body[BODY_STATE.position + 2] + r31 * x + r32 * y + r33 * z - point[5]
+        history[row, start + BODY_HISTORY + k] = math.sqrt(dx * dx + dy * dy + dz * dz)
 
 
 @fused_kernel
@@ -134,6 +142,21 @@ def measure(plant: PlantArrays, now: int, count: int, measured: FloatArray) -> N
             value += parameters[deviation] * noise(seed, channel, now)
         measured[channel] = rounded(
             reading(plant.calibration, channel, value, seed, now), parameters[resolution]
+        )
+
+
+@fused_kernel
+def measure_displacements(plant: PlantArrays, now: int) -> None:
+    """Read the displacement transducers at tick ``now`` into the sample."""
+    parameters, seed = plant.sensors, plant.counters[COUNTER.seed]
+    column = 4 * plant.actuators.shape[0] + BODY_HISTORY
+    first = plant.measured.shape[0] - plant.displacements.shape[0]
+    for k in range(plant.displacements.shape[0]):
+        channel = first + k
+        value = delayed(plant.history, now, parameters[SENSOR.length_delay], column + k)
+        value += parameters[SENSOR.length_noise] * noise(seed, channel, now)
+        plant.measured[channel] = rounded(
+            reading(plant.calibration, channel, value, seed, now), parameters[SENSOR.length_resolution]
         )
 
 

@@ -79,6 +79,17 @@ class ActuatorTruth(Settings):
     """Reading of the length transducer at true length zero."""
 
 
+class DisplacementTruth(Settings):
+    """True scale and offset of one displacement transducer beside the actuators."""
+
+    transducer: str
+    """Its name in the table's settings."""
+    scale: float = Field(default=1.0, gt=0)
+    """Reading per true length."""
+    offset: Length = 0.0
+    """Reading at true length zero."""
+
+
 class CylinderTruth(Settings):
     """Details of the cylinders that only the simulation needs."""
 
@@ -138,6 +149,7 @@ class PlantTruth(Settings):
     name: str = "nominal"
     deviation: DeviationTruth = DeviationTruth(spread=0.0, seed=0)
     actuators: tuple[ActuatorTruth, ...] = ()
+    displacement: tuple[DisplacementTruth, ...] = ()
     cylinder: CylinderTruth = CylinderTruth()
     supply: SupplyTruth = SupplyTruth()
     payload: PayloadTruth | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -17,6 +18,7 @@ from mastd.safety.faults import Code
 from mastd.safety.states import COMMANDS, Conditions, Event, State, next_state
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 from mastd.wire.access.verbs import EVENT_OF_VERB, Verb
 from mastd.wire.plant.messages import DriveMode, SampleFlag, Stage
@@ -112,8 +114,9 @@ class Invariants:
 
     def __init__(self, world: World, table: TableSettings, daemon: DaemonSettings, bounds: Bounds) -> None:
         cycle = world.cycle
+        internal = math.hypot(*(pattern.limit for pattern in force_patterns(table)))
         # Where the internal force is at its limit, on the softest oil.
-        balanced = daemon.control.balance.gain * table.limits.internal_force / float(oil_springs(table).min())
+        balanced = daemon.control.balance.gain * internal / float(oil_springs(table).min())
         self.numbers = Numbers(cycle.frame, world.geometry, table, bounds, 1e-9 * world.period_ns * balanced)
         self.troubled_ns = -(1 << 62)
         """When something was last wrong with plant, line or machine; set from outside."""

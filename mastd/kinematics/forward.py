@@ -101,11 +101,20 @@ class Observer:
 
     @classmethod
     def of(cls, table: TableSettings, source: object) -> Observer:
-        """Return the observer of a table; raise KinematicsError that names its settings' ``source``."""
+        """Return the observer of a table; raise KinematicsError that names its settings' ``source``.
+
+        So it does where ``of_lengths`` has none.
+        """
         try:
-            return cls(Geometry.from_settings(table))
+            observer = cls(Geometry.from_settings(table))
+            observer.of_lengths(table)
+            return observer
         except KinematicsError as error:
             raise KinematicsError(f"{source}: {error}") from error
+
+    def of_lengths(self, table: TableSettings) -> Observer:
+        """Return the observer of all measured lengths: itself where only the actuators have transducers."""
+        return Observer(Geometry.of_lengths(table)) if table.sensors.displacement else self
 
     def updates(self, size: float) -> int:
         """Return how many updates a solve takes at most from neutral to any pose within the strokes.

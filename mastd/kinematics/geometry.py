@@ -6,7 +6,7 @@ neutral pose the axes of both agree and C is at ``neutral_position``. Everything
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +97,23 @@ class Geometry:
             strokes=np.array([actuator.stroke for actuator in table.links]),
             control_point=np.array(table.control_point),
             freedoms=np.array([float(axis in table.freedoms) for axis in AXES]),
+        )
+
+    @classmethod
+    def of_lengths(cls, table: TableSettings) -> Geometry:
+        """Take the lines of all measured lengths: those of the actuators, then of displacement transducers.
+
+        The ranges of the transducers stand for strokes.
+        """
+        own, beside = cls.from_settings(table), table.sensors.displacement
+        if not beside:
+            return own
+        return replace(
+            own,
+            table_joints=np.vstack([own.table_joints, [one.table_point for one in beside]]),
+            base_joints=np.vstack([own.base_joints, [one.base_point for one in beside]]),
+            neutral_lengths=np.append(own.neutral_lengths, [one.neutral_length for one in beside]),
+            strokes=np.append(own.strokes, [one.range for one in beside]),
         )
 
     @property

@@ -52,7 +52,7 @@ _SECTIONS: Final[tuple[tuple[Callable[[View, Display], list[Lines]], int], ...]]
     (vehicle, 30),
     (people, 70),
 )
-_GROWTH: Final = ("actuator_rows", "profile", "cycle", "vehicle", "state", "pose", "history")
+_GROWTH: Final = ("actuator_rows", "profile", "cycle", "vehicle", "state", "pose", "forces", "history")
 """What grows first when there is room."""
 _MAX_HISTORY: Final = 5
 _USEFUL: Final = {

@@ -141,14 +141,33 @@ def forces(view: View, display: Display) -> list[Lines]:
     full = number(view.description, "supply_pressure_pa")
     pressure = shown(number(status, "supply", "pressure_pa"), 1e-5, ".0f", "bar")
     of_full = f" of {full * 1e-5:.0f}" if full else ""
+    force, name = _internal_force(view)
     pieces: list[Piece] = [
         f"{pressure}{of_full}, {stage_text}",
         ("   internal ", QUIET),
-        shown(number(status, "internal_force_n"), 1e-3, ".1f", "kN"),
+        force,
         ("   residual ", QUIET),
         shown(number(status, "residual_m"), 1e6, ".0f", "µm"),
     ]
-    return [[row("supply", *pieces)]]
+    first = row("supply", *pieces)
+    return [[first], [first, row("internal", (name, QUIET))]] if name else [[first]]
+
+
+def _internal_force(view: View) -> tuple[str, str]:
+    """Return the force nearest to the limit of its pattern, and which; without limits that of all together."""
+    found = [
+        (force, limit, text(pattern, "name"))
+        for force, pattern in zip(
+            entries(view.status, "pattern_forces_n"),
+            entries(view.description, "internal_forces"),
+            strict=False,
+        )
+        if isinstance(force, float) and (limit := number(pattern, "limit_n"))
+    ]
+    if not found:
+        return shown(number(view.status, "internal_force_n"), 1e-3, ".1f", "kN"), ""
+    force, limit, name = max(found, key=lambda one: abs(one[0]) / one[1])
+    return f"{shown(force, 1e-3, '.1f')} of {1e-3 * limit:.4g} kN", name
 
 
 def pose(view: View, display: Display) -> list[Lines]:

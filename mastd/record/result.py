@@ -18,7 +18,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -108,6 +108,7 @@ def make_result(run: Run) -> dict[str, object]:
         },
         "internal_force_rms_n": internal,
         "internal_force_peak_n": internal_peak,
+        "internal_forces": internal_force_figures(run, window),
         "acceleration_point": point,
         "driven": sorted(driven, key=AXES.index),
         "criteria": criteria,
@@ -119,6 +120,50 @@ def make_result(run: Run) -> dict[str, object]:
         "indicated": _indicated(run),
         **ride_figures(run, _span(run, window)),
     }
+
+
+class InternalForce(NamedTuple):
+    """One pattern: its number from 1, name, limit in N and the channel of its force."""
+
+    number: int
+    name: str
+    limit: float
+    channel: str
+
+
+def internal_forces(run: Run) -> list[InternalForce]:
+    """Return the patterns that the head of a record names and whose forces it has, in their order."""
+    named = run.metadata.get("internal_forces")
+    found = []
+    for number, entry in enumerate(named if isinstance(named, list) else [], start=1):
+        name, limit = (entry.get(key) if isinstance(entry, Mapping) else None for key in ("name", "limit_n"))
+        channel = f"pattern_force.{number}"
+        if (
+            isinstance(name, str)
+            and isinstance(limit, int | float)
+            and limit > 0.0
+            and channel in run.columns
+        ):
+            found.append(InternalForce(number, name, float(limit), channel))
+    return found
+
+
+def internal_force_figures(run: Run, window: Window | None) -> list[dict[str, Any]]:
+    """Return name, limit, rms and peak in N of each pattern within ``window``, none without one."""
+    if window is None:
+        return []
+    rows = slice(window.first, window.last + 1)
+    return [
+        {"name": one.name, "limit_n": one.limit, **_figures(run.columns[one.channel][rows])}
+        for one in internal_forces(run)
+    ]
+
+
+def _figures(forces: FloatArray) -> dict[str, float | None]:
+    sound = forces[np.isfinite(forces)]
+    if not len(sound):
+        return {"rms_n": None, "peak_n": None}
+    return {"rms_n": rms(sound), "peak_n": float(np.max(np.abs(sound)))}
 
 
 def missed_cycles_note(result: Mapping[str, object]) -> str:
@@ -352,6 +397,7 @@ def without_record(path: Path, ending: Ending, why: str) -> dict[str, object]:
         "axes": {axis: {**figures[axis], "acceleration": accelerations[axis]} for axis in AXES},
         "internal_force_rms_n": None,
         "internal_force_peak_n": None,
+        "internal_forces": [],
         "acceleration_point": "C",
         "driven": [],
         "criteria": [],

@@ -13,6 +13,7 @@ from mastd.index_table import size_of
 from mastd.safety.codes import CODES, Code, bits
 from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
+from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 
 OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
@@ -61,11 +62,10 @@ class Scalar:
 def scalars(table: TableSettings) -> tuple[Scalar, ...]:
     """Return the conditions that are one number of the frame each."""
     limits, supply = table.limits, table.supply.limits
-    residual, drift, internal = limits.redundancy_residual, limits.redundancy_drift, limits.internal_force
+    residual, drift = limits.redundancy_residual, limits.redundancy_drift
     return (
         Scalar(Code.REDUNDANCY, "redundancy_residual", -residual, residual),
         Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
-        Scalar(Code.INTERNAL_FORCE, "internal_force", -internal, internal),
         Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
         Scalar(Code.SUPPLY_PRESSURE, "sample.supply_pressure", supply.minimum_pressure, math.inf),
         Scalar(Code.SUPPLY_FLOW, "sample.supply_flow", -math.inf, supply.maximum_flow),
@@ -122,23 +122,34 @@ def _delays(guard: GuardSettings) -> dict[Code, float]:
 class Guard:
     """Arrays for ``mastd.safety.inspection``, built once from the settings.
 
-    ``columns`` gives the first column of each field of the frame.
+    ``columns`` gives the first column of each field of the frame; ``speed_ratios`` (d,): how fast each
+    displacement transducer can move over the velocity of the actuators.
     """
 
     def __init__(
-        self, table: TableSettings, guard: GuardSettings, period: float, columns: Mapping[str, int]
+        self,
+        table: TableSettings,
+        guard: GuardSettings,
+        period: float,
+        columns: Mapping[str, int],
+        speed_ratios: FloatArray,
     ) -> None:
         checks, n = scalars(table), len(table.links)
+        beside = table.sensors.displacement
+        self._patterns = force_patterns(table)
+        self._actuators = [link.name for link in table.links]
         delays: IntArray = np.zeros(CODES, dtype=np.int64)
         for code, delay in _delays(guard).items():
             delays[code] = round(delay / period)
         self.model = GuardModel(
-            neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
-            strokes=np.array([actuator.stroke for actuator in table.links]),
+            neutral_lengths=np.array([one.neutral_length for one in (*table.links, *beside)]),
+            strokes=np.array([*(one.stroke for one in table.links), *(one.range for one in beside)]),
+            reaches=max(table.velocities) * np.append(np.ones(n), speed_ratios),
             velocities=np.array(table.velocities),
             forces=table.limits.force_share
             * np.array([type_.cylinder.maximum_force for type_ in table.types]),
             accelerations=np.full(n, table.limits.acceleration),
+            patterns=np.array([pattern.limit for pattern in self._patterns]),
             limits=_limits(table, guard),
             scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),
@@ -165,7 +176,18 @@ class Guard:
         """Return what was measured against which limit, for the fault's cause."""
         detail_format = _DETAILS.get(code)
         actuator, value, limit = self.state.detail[code]
+        if code is Code.INTERNAL_FORCE:
+            return self._describe_pattern(int(actuator), value, limit)
         return detail_format.text(int(actuator), value, limit) if detail_format else ""
+
+    def _describe_pattern(self, index: int, value: float, limit: float) -> str:
+        pattern = self._patterns[index]
+        largest = max(pattern.actuators, key=lambda i: abs(pattern.vector[i]))
+        own = value * float(pattern.vector[largest])
+        return (
+            f"{pattern.name}: {value * 1e-3:+.1f} kN, limit ±{limit * 1e-3:.1f} kN, of it "
+            f"{own * 1e-3:+.1f} kN in {self._actuators[largest]}"
+        )
 
 
 @dataclass(frozen=True)
@@ -198,7 +220,6 @@ _DETAILS: dict[Code, _DetailFormat] = {
     ),
     Code.ACCELERATION: _DetailFormat(_SYMMETRIC, "m/s2"),
     Code.JERK: _DetailFormat("commanded {:+.0f} {unit}, limit ±{:.0f} {unit}", "m/s3"),
-    Code.INTERNAL_FORCE: _DetailFormat("{:+.1f} {unit}, limit ±{:.1f} {unit}", "kN", 1e-3),
     Code.CONDITIONING: _DetailFormat("condition number {:.2f}{unit}, limit {:.2f}{unit}", ""),
     Code.SUPPLY_PRESSURE: _DetailFormat(_MINIMUM, "bar", 1e-5),
     Code.SUPPLY_FLOW: _DetailFormat(_MAXIMUM, "L/min", 6e4),

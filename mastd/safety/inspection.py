@@ -17,6 +17,7 @@ from mastd.safety.codes import Code
 STROKE = int(Code.STROKE)
 VELOCITY = int(Code.VELOCITY)
 FORCE = int(Code.FORCE)
+INTERNAL_FORCE = int(Code.INTERNAL_FORCE)
 FOLLOWING_ERROR = int(Code.FOLLOWING_ERROR)
 FORWARD_KINEMATICS = int(Code.FORWARD_KINEMATICS)
 LENGTH_STUCK = int(Code.LENGTH_STUCK)
@@ -76,18 +77,22 @@ SCALAR = index_table(ScalarRow)
 
 
 class GuardModel(NamedTuple):
-    """Constants of the detectors for n actuators; codes index ``delays``.
+    """Constants of the detectors for n actuators and m measured lengths; codes index ``delays``.
 
-    ``neutral_lengths`` and ``strokes`` (n,) in m; maximum ``velocities``, ``forces`` and ``accelerations``
-    (n,) along the actuators; ``limits`` (LIMITS,); ``scalars`` (m, 3) and ``bounds``
-    (m, 2), minimum and maximum, of the conditions that are one number of the frame; ``delays`` in samples.
+    ``neutral_lengths``, ``strokes`` (m,) in m and ``reaches`` (m,) in m/s, the fastest that a length can
+    change; maximum ``velocities``, ``forces`` and ``accelerations`` (n,) along the actuators; ``patterns``
+    (n − 6,) in N, the limits of the patterns of internal force; ``limits`` (LIMITS,); ``scalars`` (k, 3)
+    and ``bounds`` (k, 2), minimum and maximum, of the conditions that are one number of the frame;
+    ``delays`` in samples.
     """
 
     neutral_lengths: FloatArray
     strokes: FloatArray
+    reaches: FloatArray
     velocities: FloatArray
     forces: FloatArray
     accelerations: FloatArray
+    patterns: FloatArray
     limits: FloatArray
     scalars: IntArray
     bounds: FloatArray
@@ -98,8 +103,8 @@ class GuardState(NamedTuple):
     """Memory of the detectors; codes index ``counts`` and ``detail``.
 
     ``memory`` (6, n) and ``readings`` (2, 3 n) as in ``MEMORY`` and ``READING``; ``counts``: samples for
-    which a condition has lasted; ``detail`` (codes, 3): actuator or reading (0-based, −1 for none), value
-    and limit.
+    which a condition has lasted; ``detail`` (codes, 3): actuator, pattern or reading (0-based, −1 for none),
+    value and limit.
     """
 
     memory: FloatArray
@@ -109,12 +114,16 @@ class GuardState(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measured lengths, rates, forces and accelerations of the actuators, (n,) each, SI."""
+    """Measured lengths, rates, forces and accelerations of the actuators, (n,) each, SI.
+
+    ``patterns`` (n − 6,): forces in the patterns of internal force, N.
+    """
 
     lengths: FloatArray
     rates: FloatArray
     forces: FloatArray
     accelerations: FloatArray
+    patterns: FloatArray
 
 
 class Commanded(NamedTuple):
@@ -153,25 +162,25 @@ def validate_sample(
 ) -> int:
     """Return 0 if all readings are plausible, else the ``encode_rejection`` of the first that is not.
 
-    ``previous`` (n,) are the last accepted lengths in m, ``dt`` in s lies between them and these; 0 for none.
+    ``previous`` (m,) are the last accepted lengths in m, ``dt`` in s lies between them and these; 0 for none.
     """
     n = raw_lengths.shape[0]
     limits = model.limits
     for i in range(n):
         if not -1e300 < raw_lengths[i] < 1e300:
             return encode_rejection(NOT_FINITE, i)
-    for i in range(2 * n):
+    for i in range(raw_pressures.shape[0]):
         if not -1e300 < raw_pressures[i] < 1e300:
             return encode_rejection(NOT_FINITE, n + i)
-    reach = limits[LIMIT.velocity] * dt + limits[LIMIT.jump_margin]
     jumped = -1
     for i in range(n):
         length = length_calibration[i, 0] * raw_lengths[i] + length_calibration[i, 1]
         if not abs(length - model.neutral_lengths[i]) <= model.strokes[i] + limits[LIMIT.overrange]:
             return encode_rejection(OUT_OF_RANGE, i)
+        reach = model.reaches[i] * dt + limits[LIMIT.jump_margin]
         if dt > 0.0 and not abs(length - previous[i]) <= reach:
             jumped = i
-    for i in range(2 * n):
+    for i in range(raw_pressures.shape[0]):
         pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
         if not limits[LIMIT.minimum_pressure] <= pressure <= limits[LIMIT.maximum_pressure]:
             return encode_rejection(OUT_OF_RANGE, n + i)
@@ -291,6 +300,8 @@ def inspect_actuators(
     mask = _inspect_stroke(lengths, model, state)
     mask |= _inspect_magnitude(VELOCITY, measured.rates, model.velocities, model, state)
     mask |= _inspect_magnitude(FORCE, measured.forces, model.forces, model, state)
+    if measured.patterns.shape[0] > 0:
+        mask |= _inspect_magnitude(INTERNAL_FORCE, measured.patterns, model.patterns, model, state)
     mask |= _inspect_following(lengths, commanded, follows, model, state)
     mask |= _inspect_magnitude(ACCELERATION, measured.accelerations, model.accelerations, model, state)
     mask |= _inspect_jerk(commanded.accelerations, dt, model, state)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mastd.commands.plant_options import add_plant_options, daemon_settings, stop_on_signals
 from mastd.commands.recorded_play import add_play_options, preparing, recorded_play
@@ -19,7 +19,7 @@ from mastd.program import tell_result
 
 if TYPE_CHECKING:
     from mastd.commands import Subparsers
-    from mastd.control.identification.length_offsets import LengthOffsets
+    from mastd.control.identification.length_offsets import LengthOffsets, SlowMotion
     from mastd.loop.process.script import StopRequest
     from mastd.loop.service.single_run import RunOutcome
     from mastd.settings.table.table import TableSettings
@@ -64,11 +64,14 @@ def add_parsers(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play unless a run is named, find, show, write when told; return 0 done, 3 fault, 5 stopped."""
+    import numpy as np
+
     from mastd.commands.calibrate.record import balance_limit, slow_motion, table_of, wanted
     from mastd.control.identification.length_offsets import find_offsets, settled_stiffness
     from mastd.kinematics.geometry import Geometry
     from mastd.record.reader import open_run
     from mastd.settings.core.starter import find
+    from mastd.settings.table.internal_forces import force_patterns
 
     path = find("table", arguments.table)
     source, code, message = arguments.source, 0, ""
@@ -91,20 +94,61 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{record.path}: the record is damaged: {record.damage_ever}", file=sys.stderr)
     table = table_of(record)
     geometry = Geometry.from_settings(table)
+    patterns = np.array([pattern.vector for pattern in force_patterns(table)])
     try:
-        found = find_offsets(
-            geometry, slow_motion(record, geometry), settled_stiffness(table, geometry), balance_limit(record)
-        )
+        motion = slow_motion(record, geometry)
+        found = find_offsets(geometry, motion, settled_stiffness(table), balance_limit(record), patterns)
     except FormatError as error:
         raise UsageError(f"{error}; no offset was found") from error
     except ValueError as error:
         raise UsageError(f"{record.path}: {error}; no offset was found") from error
+    beside = _beside(found, table, motion)
     document = _document(found, table, str(record.path), message)
-    if arguments.write and document["told"]:
-        write(path, table, _new_offsets(found, table))
+    document["displacement"] = [one._asdict() for one in beside]
+    told = found.told or any(one.new_offset_m != one.offset_m for one in beside)
+    if arguments.write and told:
+        write(path, table, _new_offsets(found, table), [one.new_offset_m for one in beside])
         document["written"] = str(path)
-    tell_result(json.dumps(document, allow_nan=False) if arguments.json else _text(found, table, document))
+    lines = _text(found, table, document, beside, told)
+    tell_result(json.dumps(document, allow_nan=False) if arguments.json else lines)
     return code
+
+
+class _Beside(NamedTuple):
+    """A displacement transducer: by how much it reads too long against the actuators, and its offset, m."""
+
+    name: str
+    error_m: float
+    uncertainty_m: float
+    offset_m: float
+    new_offset_m: float
+
+
+def _beside(found: LengthOffsets, table: TableSettings, motion: SlowMotion) -> list[_Beside]:
+    """Return what is known of each displacement transducer; its offset stays where the error is in doubt."""
+    import numpy as np
+
+    from mastd.control.identification.length_offsets import CERTAINTY, displacement_errors
+    from mastd.kinematics.geometry import Geometry
+
+    geometry, lengths = Geometry.from_settings(table), Geometry.of_lengths(table)
+    corrections = np.array(_new_offsets(found, table)) - [one.transducer.offset for one in table.links]
+    errors, doubts = displacement_errors(geometry, lengths, motion, corrections)
+    return [
+        _Beside(
+            one.name,
+            float(error),
+            float(doubt),
+            one.offset,
+            _rounded(one.offset - float(error)) if abs(error) > CERTAINTY * doubt else one.offset,
+        )
+        for one, error, doubt in zip(table.sensors.displacement, errors, doubts, strict=True)
+    ]
+
+
+def _rounded(offset: float) -> float:
+    """Return an offset in m as it is written."""
+    return round(1e3 * offset, DIGITS) * 1e-3
 
 
 def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, RunOutcome]:
@@ -139,6 +183,8 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> tuple[Path, Run
 
 
 def _document(found: LengthOffsets, table: TableSettings, record: str, ended: str) -> dict[str, object]:
+    from mastd.settings.table.internal_forces import force_patterns
+
     return {
         "run": record,
         "ended": ended or None,
@@ -151,6 +197,7 @@ def _document(found: LengthOffsets, table: TableSettings, record: str, ended: st
         ],
         "patterns": [
             {
+                "name": pattern.name,
                 "links": found.patterns[k].tolist(),
                 "amount_m": float(found.amount[k]),
                 "uncertainty_m": float(found.doubt[k]),
@@ -161,7 +208,7 @@ def _document(found: LengthOffsets, table: TableSettings, record: str, ended: st
                 "with_new_offsets_n": float(found.rest_force[k]),
                 "with_new_offsets_uncertainty_n": float(found.force_doubt[k]),
             }
-            for k in range(len(found.patterns))
+            for k, pattern in enumerate(force_patterns(table))
         ],
         "written": None,
     }
@@ -172,12 +219,20 @@ def _new_offsets(found: LengthOffsets, table: TableSettings) -> list[float]:
     return [
         actuator.transducer.offset
         if abs(correction) < 0.5 * 10.0 ** -(DIGITS + 3)
-        else round(1e3 * (actuator.transducer.offset + float(correction)), DIGITS) * 1e-3
+        else _rounded(actuator.transducer.offset + float(correction))
         for actuator, correction in zip(table.links, found.corrections, strict=True)
     ]
 
 
-def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object]) -> str:
+def _text(
+    found: LengthOffsets,
+    table: TableSettings,
+    document: dict[str, object],
+    beside: Sequence[_Beside],
+    told: bool,
+) -> str:
+    from mastd.settings.table.internal_forces import force_patterns
+
     lines = [f"offsets of the lengths, from {document['run']}"]
     width = max(len(actuator.name) for actuator in table.links)
     lines.append(f"  {'actuator':<{width}}  offset, mm      new, mm")
@@ -185,8 +240,13 @@ def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object
         lines.append(
             f"  {actuator.name:<{width}}  {actuator.transducer.offset * 1e3:10.4f}  {new * 1e3:11.4f}"
         )
-    for k in range(len(found.patterns)):
-        lines += _pattern_lines(found, table, k)
+    for k, pattern in enumerate(force_patterns(table)):
+        lines += _pattern_lines(found, pattern.name, k)
+    lines += [
+        f"  {one.name} reads {one.error_m * 1e3:+.4f} ± {one.uncertainty_m * 1e3:.4f} mm too long against "
+        f"the actuators: offset, mm {one.offset_m * 1e3:.4f}, new {one.new_offset_m * 1e3:.4f}"
+        for one in beside
+    ]
     alone = [
         f"{actuator.name} reads {error * 1e3:+.3f} mm too long"
         for actuator, error in zip(table.links, found.single, strict=True)
@@ -196,7 +256,7 @@ def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object
     lines.append("  a movement of the table explains all other combinations; they do not show here")
     if found.contradictory:
         lines.append("  the lengths and the balance contradict each other, so that neither is believed")
-    elif not document["told"]:
+    elif not told:
         lines.append("  not significant: the offsets stay unchanged")
     elif document["written"]:
         lines.append(f"  written to {document['written']}")
@@ -205,7 +265,7 @@ def _text(found: LengthOffsets, table: TableSettings, document: dict[str, object
     return "\n".join(lines)
 
 
-def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[str]:
+def _pattern_lines(found: LengthOffsets, name: str, k: int) -> list[str]:
     """Return what is known of one pattern."""
     ways = f"the lengths indicate {found.by_lengths[k] * 1e3:+.4f} mm"
     if found.balanced:
@@ -214,14 +274,16 @@ def _pattern_lines(found: LengthOffsets, table: TableSettings, k: int) -> list[s
         1e-3 * value[k] for value in (found.force, found.free_force, found.rest_force, found.force_doubt)
     )
     return [
-        f"  force fight: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
+        f"  {name}: {found.amount[k] * 1e3:+.4f} ± {found.doubt[k] * 1e3:.4f} mm ({ways})",
         f"  internal force: {force:+.1f} kN as it was, without the balance up to {free:+.0f} kN; without it "
         f"and with the new offsets {rest:+.0f} ± {about:.0f} kN",
     ]
 
 
-def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
+def write(path: Path, table: TableSettings, offsets: Sequence[float], beside: Sequence[float] = ()) -> None:
     """Write the transducers' offsets (m) into the file of ``table``, all else unchanged.
+
+    ``offsets`` of the actuators', ``beside`` of the displacement transducers.
 
     The old file stays beside it as FILE.bak. Raises UsageError for a starter file, and for a file that is
     another table by now; SettingsError for one in which an offset is not to be found.
@@ -248,6 +310,9 @@ def write(path: Path, table: TableSettings, offsets: Sequence[float]) -> None:
         for k, (actuator, offset) in enumerate(zip(table.links, offsets, strict=True))
         if offset != actuator.transducer.offset
     }
+    for k, (one, offset) in enumerate(zip(table.sensors.displacement, beside, strict=False)):
+        if offset != one.offset:
+            changes["sensors", "displacement", k, "offset"] = f"{offset * 1e3:.{DIGITS}f} mm"
     new = amended(text, str(path), changes)
     load_text(new, str(path), TableSettings)
     try:

@@ -24,7 +24,7 @@ SETTLING: Final = 2.0
 """s in which the balance comes to rest, at the beginning."""
 SHORTEST: Final = 0.5
 """s of a raised table that are needed."""
-_QUANTITIES: Final = ("state", "pose.", "reference.", "length.", "force.", "command.length.")
+_QUANTITIES: Final = ("state", "pose.", "reference.", "length.", "force.", "command.length.", "displacement.")
 
 
 def wanted(channel: str) -> bool:
@@ -72,7 +72,9 @@ def slow_motion(run: Run, geometry: Geometry) -> SlowMotion:
         raise FormatError(
             f"{run.path}: {lengths.shape[1]} lengths, but the table has {geometry.actuators} actuators"
         )
-    return SlowMotion(poses, lengths, forces, commands - lengths_at(geometry, reference))
+    beside = run.numbered("displacement")
+    displacements = run.matrix(beside)[rows] if beside else None
+    return SlowMotion(poses, lengths, forces, commands - lengths_at(geometry, reference), displacements)
 
 
 def _rows(run: Run, names: list[str], states: Iterable[str]) -> IntArray:

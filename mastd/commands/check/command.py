@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.kinematics.forward import Observer
+    from mastd.kinematics.ranges import displacement_warnings
     from mastd.loop.measurement.frame import channel_units
     from mastd.loop.process.compile_progress import report_compiling
     from mastd.motion.preflight.preflight import check
@@ -73,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
         cue = cue_document(profile, path, text)
         with riding(shown=not arguments.json and sys.stderr.isatty()) as progress:
             result = check(profile, table, progress)
-        result = replace(result, warnings=(*accelerometer_warnings(table), *result.warnings))
+        result = replace(
+            result, warnings=(*accelerometer_warnings(table), *displacement_warnings(table), *result.warnings)
+        )
         feedback = feedback_proof(table, daemon, profile.payload)
         stability = stability_proof(table, daemon, profile.payload)
         margins = stability_margins(table, daemon, profile.payload, stability.gains) if stability.ok else None
@@ -107,5 +110,5 @@ def _channels(table: TableSettings, rigs: RigsSettings | None, daemon: DaemonSet
     from mastd.loop.rigs.rigs import rig_channels
     from mastd.record.channels import ChannelSet
 
-    frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs) if rigs else ())
+    frame = Frame(table, rig_channels(rigs) if rigs else ())
     return ChannelSet(frame.channels, daemon.period_ns)

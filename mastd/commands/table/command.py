@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mastd.arrays import FloatArray
     from mastd.commands import Subparsers
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.geometry import Geometry
     from mastd.motion.preflight.performance import AxisPerformance, Bound
+    from mastd.settings.table.internal_forces import ForcePattern
     from mastd.settings.table.table import TableSettings
 
 _SHOW = """
@@ -75,12 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
     from mastd.dynamics.table_model import TableModel
-    from mastd.kinematics.design import null_vectors
     from mastd.kinematics.geometry import Geometry
+    from mastd.kinematics.ranges import displacement_warnings
     from mastd.motion.preflight.performance import heaviest_ratio, performance
     from mastd.settings.core.loader import load
     from mastd.settings.core.starter import find
     from mastd.settings.daemon.daemon import DaemonSettings
+    from mastd.settings.table.internal_forces import force_patterns, pattern_entries
     from mastd.settings.table.payload import NoPayload
     from mastd.settings.table.table import TableSettings
 
@@ -99,14 +100,15 @@ def run(arguments: argparse.Namespace) -> int:
     margins = stability_margins(table, daemon, NoPayload(), proof.gains) if proof.ok else None
     if arguments.plot is not None:
         _draw(table, geometry, bare, heaviest, arguments.plot)
-    modes, patterns = _modes(table, geometry, bare), null_vectors(geometry)
-    warnings = accelerometer_warnings(table)
+    modes = _modes(table, geometry, bare)
+    warnings = (*accelerometer_warnings(table), *displacement_warnings(table))
     if arguments.json:
         document: dict[str, object] = {
             "name": table.name,
             "freedoms": list(table.freedoms),
             "actuators": [own._asdict() for own in _actuators(table)],
-            "internal_force_patterns": [row.tolist() for row in patterns],
+            "internal_force_patterns": pattern_entries(table),
+            "displacement": [one.name for one in table.sensors.displacement],
             "oil_column": [{"hz": hz, "axis": axis} for hz, axis in modes],
             "heaviest_kg": heaviest * table.body.mass,
             "axes": [_axis_document(axis) for axis in axes],
@@ -116,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, allow_nan=False))
     else:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
-        print("\n".join(_pattern_lines(patterns)))
+        print("\n".join((*_pattern_lines(force_patterns(table)), *_displacement_lines(table))))
         print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
@@ -205,18 +207,29 @@ def _actuators_text(table: TableSettings) -> str:
     return "\n".join(lines)
 
 
-def _pattern_lines(patterns: FloatArray) -> list[str]:
-    """Return each pattern of forces that cancel: the numbers of the actuators in it, with their signs."""
+def _pattern_lines(patterns: Sequence[ForcePattern]) -> list[str]:
+    """Return each pattern of forces that cancel: its actuators by number with their signs, name and limit."""
     lines = [f"{len(patterns) or 'no'} pattern{'s' * (len(patterns) != 1)} of internal force"]
-    for pattern in patterns:
-        largest = float(max(abs(pattern)))
-        parts = [
-            f"{'+' if part > 0.0 else '−'}{number}"
-            for number, part in enumerate(pattern, start=1)
-            if abs(part) > 0.05 * largest
-        ]
-        lines.append(f"  {' '.join(parts)}")
+    signs = [
+        " ".join(f"{'+' if pattern.vector[i] > 0.0 else '−'}{i + 1}" for i in pattern.actuators)
+        for pattern in patterns
+    ]
+    width = max(map(len, signs), default=0)
+    lines += [
+        f"  {parts:<{width}}  {pattern.limit / 1e3:.4g} kN  {pattern.name}"
+        for parts, pattern in zip(signs, patterns, strict=True)
+    ]
     return lines
+
+
+def _displacement_lines(table: TableSettings) -> list[str]:
+    """Return the displacement transducers beside the actuators and how many lengths there are in all."""
+    beside = table.sensors.displacement
+    if not beside:
+        return []
+    listed = ", ".join(f"{one.name} ±{1e3 * one.range:g} mm" for one in beside)
+    lengths, freedoms = len(table.links) + len(beside), len(table.freedoms)
+    return [f"displacement transducers beside the actuators: {listed}; {lengths} lengths for {freedoms} axes"]
 
 
 def _axis_document(axis: AxisPerformance) -> dict[str, object]:

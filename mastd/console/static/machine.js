@@ -11,7 +11,7 @@ function facts(status, describe) {
   const period = describe ? 1 / describe.rate_hz : null;
   const rows = [
     ["Supply", `${quantity(supply.pressure_pa, "Pa")}, ${STAGES[supply.stage] ?? UNKNOWN}`, "idle"],
-    ["Internal force", quantity(status.internal_force_n, "N"), "idle"],
+    ["Internal force", internal(status, describe), "idle"],
     ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
     ["Max. following error", following(status.following_peak_m), "idle"],
   ];
@@ -35,6 +35,17 @@ function facts(status, describe) {
   );
   if (status.vehicle) rows.push(["Vehicle", vehicle(status.vehicle), status.vehicle.driver_lost ? "bad" : "idle"]);
   return rows;
+}
+
+/** Return the force that is nearest to the limit of its pattern, with limit and pattern. */
+function internal(status, describe) {
+  const patterns = describe?.internal_forces ?? [];
+  const forces = status.pattern_forces_n ?? [];
+  const ratio = (k) => Math.abs(forces[k] ?? 0) / patterns[k].limit_n;
+  const [worst] = patterns.map((_, k) => k).sort((a, b) => ratio(b) - ratio(a));
+  if (worst === undefined) return quantity(status.internal_force_n, "N");
+  const { name, limit_n: limit } = patterns[worst];
+  return `${quantity(forces[worst] ?? null, "N")}, limit ${quantity(limit, "N")}: ${name}`;
 }
 
 /** Shows the facts. */

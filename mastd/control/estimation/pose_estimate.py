@@ -2,9 +2,11 @@
 
 Lengths are calibrated (scale · raw + offset), the pose is found by the observer of Jin 2012, eq. (15), warm
 from the last pose; rates of the lengths are first-order filtered differences; an actuator's force is
-p₁A₁ − p₂A₂. The internal force is the part of the forces along the null vectors of Jᵀ, the redundancy
-residual the part of the length residuals along them; with one redundant actuator both carry a sign, with
-more they are root sums of squares. Rates and accelerations of the pose:
+p₁A₁ − p₂A₂. Displacement transducers beside the actuators are further lengths: with d of them there are
+m = n + d, those of the actuators first. The internal force is the part of the forces along the null vectors
+of the actuators' Jᵀ, the redundancy residual the part of the length residuals along those of all lengths;
+with one redundant actuator both carry a sign, with more they are root sums of squares. Each pattern of
+internal force has a number of its own. Rates and accelerations of the pose:
 ``mastd.control.estimation.motion_estimate``.
 """
 
@@ -20,26 +22,30 @@ from mastd.kinematics.observer import SolveLimits, null_residual, observe
 
 
 class PoseModel(NamedTuple):
-    """Constants of the estimate for n actuators.
+    """Constants of the estimate for n actuators and m measured lengths.
 
-    ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (n, 2)
-    the piston areas of chamber 1 and 2 in m²; ``null_vectors`` (n − 6, n) of Jᵀ; ``gain`` (6, n) of the
-    observer, ``limits`` of its solve.
+    ``length_calibration`` (m, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (n, 2)
+    the piston areas of chamber 1 and 2 in m²; ``null_vectors`` (m − 6, m) of Jᵀ of all lengths,
+    ``force_vectors`` (n − 6, n) of the actuators; ``patterns`` (n − 6, n) of internal force; ``gain`` (6, m)
+    of the observer, ``limits`` of its solve.
     """
 
     length_calibration: FloatArray
     pressure_calibration: FloatArray
     areas: FloatArray
     null_vectors: FloatArray
+    force_vectors: FloatArray
+    patterns: FloatArray
     legs: Legs
     gain: FloatArray
     limits: SolveLimits
 
 
 class PoseEstimate(NamedTuple):
-    """What is estimated, SI: lengths, their rates and forces (n,), pose (6,) and ``scalars`` (4,).
+    """What is estimated, SI: lengths (m,), rates and forces (n,), pose (6,) and ``scalars`` (4,).
 
-    The scalars are residual (m), updates, redundancy residual (m) and internal force (N).
+    The scalars are residual (m), updates, redundancy residual (m) and internal force (N); ``patterns``
+    (n − 6,) the forces in the patterns.
     """
 
     lengths: FloatArray
@@ -47,6 +53,7 @@ class PoseEstimate(NamedTuple):
     forces: FloatArray
     pose: FloatArray
     scalars: FloatArray
+    patterns: FloatArray
 
 
 @kernel
@@ -57,6 +64,7 @@ def _calibrate(
     lengths, pressures = model.length_calibration, model.pressure_calibration
     for i in range(raw_lengths.shape[0]):
         estimate.lengths[i] = lengths[i, 0] * raw_lengths[i] + lengths[i, 1]
+    for i in range(model.areas.shape[0]):
         j, k = 2 * i, 2 * i + 1
         extending = pressures[j, 0] * raw_pressures[j] + pressures[j, 1]
         retracting = pressures[k, 0] * raw_pressures[k] + pressures[k, 1]
@@ -65,16 +73,19 @@ def _calibrate(
 
 @kernel
 def _project_on_null_space(model: PoseModel, redundancy: FloatArray, estimate: PoseEstimate) -> None:
-    """Write redundancy residual and internal force; ``redundancy`` (n − 6,) is scratch."""
-    null_vectors, scalars = model.null_vectors, estimate.scalars
-    null_residual(model.legs, null_vectors, estimate.lengths, estimate.pose, redundancy)
+    """Write redundancy residual and internal forces; ``redundancy`` (m − 6,) is scratch."""
+    force_vectors, scalars = model.force_vectors, estimate.scalars
+    null_residual(model.legs, model.null_vectors, estimate.lengths, estimate.pose, redundancy)
     scalars[2], scalars[3] = 0.0, 0.0
-    for j in range(null_vectors.shape[0]):
-        internal = 0.0
-        for i in range(null_vectors.shape[1]):
-            internal += null_vectors[j, i] * estimate.forces[i]
+    for j in range(redundancy.shape[0]):
         scalars[2] = redundancy[j] if j == 0 else math.hypot(scalars[2], redundancy[j])
+    for j in range(force_vectors.shape[0]):
+        internal = in_pattern = 0.0
+        for i in range(force_vectors.shape[1]):
+            internal += force_vectors[j, i] * estimate.forces[i]
+            in_pattern += model.patterns[j, i] * estimate.forces[i]
         scalars[3] = internal if j == 0 else math.hypot(scalars[3], internal)
+        estimate.patterns[j] = in_pattern
 
 
 @kernel
@@ -91,16 +102,17 @@ def estimate_pose(
     """Return whether the pose was found; if it was not, it stays. The results are in ``estimate``.
 
     ``dt`` is the time since the last accepted sample in s (0 for none: rates start at zero); ``smoothing`` is
-    dt/(dt + time constant); ``previous`` (n,) last lengths, updated; ``redundancy`` (n − 6,) is scratch.
+    dt/(dt + time constant); ``previous`` (m,) last lengths, updated; ``redundancy`` (m − 6,) is scratch.
     """
     _calibrate(raw_lengths, raw_pressures, model, estimate)
     lengths = estimate.lengths
     converged, updates, residual = observe(model.legs, model.gain, lengths, model.limits, estimate.pose)
     estimate.scalars[0], estimate.scalars[1] = residual, updates
     _project_on_null_space(model, redundancy, estimate)
-    for i in range(lengths.shape[0]):
+    for i in range(estimate.rates.shape[0]):
         if dt > 0.0:
             estimate.rates[i] += smoothing * ((lengths[i] - previous[i]) / dt - estimate.rates[i])
+    for i in range(lengths.shape[0]):
         previous[i] = lengths[i]
     return bool(converged)
 

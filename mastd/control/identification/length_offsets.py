@@ -20,6 +20,7 @@ from mastd.dynamics.actuator import ACTUATOR, actuator_rows
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
+from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 
 MAX_SAMPLES: Final = 4000
@@ -47,6 +48,8 @@ class SlowMotion:
     lengths: FloatArray
     forces: FloatArray
     trims: FloatArray
+    displacements: FloatArray | None = None
+    """(k, d), calibrated, of the displacement transducers beside the actuators."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,7 @@ class LengthOffsets:
     @property
     def corrections(self) -> FloatArray:
         """What is to be added to the offset of each transducer (n,), m."""
-        return -self.amount @ self.patterns
+        return -np.linalg.pinv(self.patterns) @ self.amount
 
     @property
     def contradictory(self) -> bool:
@@ -113,15 +116,21 @@ def require_patterns(geometry: Geometry) -> FloatArray:
 
 
 def find_offsets(
-    geometry: Geometry, motion: SlowMotion, stiffness: FloatArray, limit: float
+    geometry: Geometry,
+    motion: SlowMotion,
+    stiffness: FloatArray,
+    limit: float,
+    patterns: FloatArray | None = None,
 ) -> LengthOffsets:
     """Return the offsets that show in a slow motion to and fro.
+
+    ``patterns`` (m, n): of internal force, unit vectors; if left out, orthogonal ones.
 
     ``stiffness`` (m,): internal force per length in N/m once it has settled (``settled_stiffness``);
     ``limit``: of the balance, m. Raises ValueError for as many actuators as freedoms, which cannot fight,
     and for fewer than ``PARTS`` samples.
     """
-    neutral = require_patterns(geometry)
+    neutral = require_patterns(geometry) if patterns is None else patterns
     if len(motion.poses) < PARTS:
         raise ValueError(f"{len(motion.poses)} samples of the table at rest, expected at least {PARTS}")
     taken = slice(None, None, 1 + len(motion.poses) // MAX_SAMPLES)
@@ -155,7 +164,30 @@ def find_offsets(
     )
 
 
-def settled_stiffness(table: TableSettings, geometry: Geometry) -> FloatArray:
+def displacement_errors(
+    geometry: Geometry, all_lengths: Geometry, motion: SlowMotion, corrections: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much each displacement transducer (d,) reads too long, and its standard deviation, m.
+
+    Against the pose of the actuators' lengths with their ``corrections`` (n,), as means over the motion;
+    ``all_lengths``: the lines of actuators and transducers.
+    """
+    n = geometry.actuators
+    if motion.displacements is None or all_lengths.actuators == n:
+        return np.zeros(0), np.zeros(0)
+    taken = slice(None, None, 1 + len(motion.poses) // MAX_SAMPLES)
+    poses = motion.poses[taken]
+    at_pose, rows = lengths_at(all_lengths, poses), jacobians_at(all_lengths, poses)
+    rows = rows * all_lengths.freedoms
+    # From the pose of all lengths to that of the actuators' alone.
+    apart = motion.lengths[taken] + corrections - at_pose[:, :n]
+    moved = np.einsum("kfn,kn->kf", np.linalg.pinv(rows[:, :n]), apart)
+    expected = at_pose[:, n:] + np.einsum("kdf,kf->kd", rows[:, n:], moved)
+    errors = motion.displacements[taken] - expected
+    return errors.mean(axis=0), _doubt(errors)
+
+
+def settled_stiffness(table: TableSettings) -> FloatArray:
     """Return the internal force (m,) in N per metre of contradicting lengths once the valves have settled.
 
     The drive asks each valve for a speed in proportion to its length's error, and continues until the leakage
@@ -163,15 +195,16 @@ def settled_stiffness(table: TableSettings, geometry: Geometry) -> FloatArray:
     """
     leak_speeds = np.maximum(actuator_rows(table)[:, ACTUATOR.leak_speed], 1e-15)
     gains = np.array([type_.length_gain for type_ in table.types])
-    return np.asarray(1.0 / (null_vectors(geometry) ** 2 @ (leak_speeds / gains)))
+    patterns = np.array([pattern.vector for pattern in force_patterns(table)])
+    return np.asarray(1.0 / (patterns**2 @ (leak_speeds / gains)))
 
 
 def _null_vectors_at(geometry: Geometry, poses: FloatArray, neutral: FloatArray) -> FloatArray:
-    """Return null vectors (k, m, n) at ``poses`` (k, 6), turned within their space towards ``neutral``."""
+    """Return the patterns (k, m, n) at ``poses`` (k, 6): the parts of ``neutral`` in the null space there."""
     left = np.linalg.svd(jacobians_at(geometry, poses), full_matrices=True)[0]
     left = left[:, :, len(geometry.free_axes) :]
-    first, _, second = np.linalg.svd(neutral @ left)
-    return np.asarray(first @ second @ left.transpose(0, 2, 1))
+    vectors = neutral @ left @ left.transpose(0, 2, 1)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=2, keepdims=True))
 
 
 def _along(vectors: FloatArray, values: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ of them as the vehicle has names for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, entries, index_table
 from mastd.record.channels import AXES, Channel
+from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
@@ -57,11 +59,12 @@ _MOTION = (
 )
 
 
-def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
+def frame_layout(table: TableSettings, rigs: int = 0) -> Layout:
     """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
 
     ``rigs``: numbers that the rigs' channels take.
     """
+    actuators, displacements = len(table.links), len(table.sensors.displacement)
     return Layout(
         "frame",
         (
@@ -75,7 +78,14 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
             Field("redundancy_residual", 1, "m", "redundancy residual of the lengths"),
             Field("internal_force", 1, "N", "internal force: actuator forces along the null space"),
             Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
+            Field(
+                "pattern_force",
+                actuators - len(table.freedoms),
+                "N",
+                "force in a pattern of internal force",
+            ),
             Field("length", actuators, "m", "measured length, calibrated"),
+            Field("displacement", displacements, "m", "length of a displacement transducer, calibrated"),
             Field("length_rate", actuators, "m/s", "rate of the measured length"),
             Field("force", actuators, "N", "chamber pressures times piston areas, pushing positive"),
             *(
@@ -84,7 +94,7 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
             ),
             *(
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
-                for field in sample_layout(actuators, accelerometers)
+                for field in _sample_layout(table)
             ),
             *((Field(RIGS, rigs, "SI", "the rigs' values"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
@@ -92,8 +102,15 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
     )
 
 
+def _sample_layout(table: TableSettings) -> Layout:
+    sensors = table.sensors
+    return sample_layout(len(table.links), len(sensors.accelerometers), len(sensors.displacement))
+
+
 _NUMBERED = {
+    "pattern_force": "pattern_force",
     "length": "length",
+    "displacement": "displacement",
     "length_rate": "length_rate",
     "force": "force",
     "command.lengths": "command.length",
@@ -104,6 +121,7 @@ _NUMBERED = {
     "sample.lengths": "raw_length",
     "sample.spools": "spool",
     "sample.accelerometers": "accelerometer",
+    "sample.displacements": "raw_displacement",
 }
 """Fields with a value for each actuator or sensor, even if there is only one, and their channels' names."""
 _WRENCH = (("fx", "N"), ("fy", "N"), ("fz", "N"), ("mx", "N m"), ("my", "N m"), ("mz", "N m"))
@@ -119,6 +137,18 @@ def frame_channels(layout: Layout, rigs: Sequence[Channel] = ()) -> tuple[Channe
         elif field.name != VEHICLE:
             channels += _channels(field)
     return tuple(channels)
+
+
+def _named(channels: tuple[Channel, ...], table: TableSettings) -> tuple[Channel, ...]:
+    """Return ``channels`` with the names of the table's patterns and displacement transducers in theirs."""
+    names = {f"pattern_force.{k}": one.name for k, one in enumerate(force_patterns(table), start=1)}
+    names |= {f"displacement.{k}": one.name for k, one in enumerate(table.sensors.displacement, start=1)}
+    return tuple(
+        replace(channel, meaning=f"{channel.meaning}: {names[channel.name]}")
+        if channel.name in names
+        else channel
+        for channel in channels
+    )
 
 
 def vehicle_channels(wheels: Sequence[str], driven: bool) -> tuple[Channel, ...]:
@@ -163,23 +193,23 @@ def channel_columns(table: TableSettings) -> dict[str, int]:
 
 
 def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
-    return frame_channels(frame_layout(len(table.links), len(table.sensors.accelerometers)))
+    return _named(frame_channels(frame_layout(table)), table)
 
 
 class Frame:
     """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
 
-    def __init__(self, actuators: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
+    def __init__(self, table: TableSettings, rigs: Sequence[Channel] = ()) -> None:
         """``rigs``: the channels of what rigs give."""
-        self.layout = frame_layout(actuators, accelerometers, len(rigs))
-        self.channels = frame_channels(self.layout, rigs)
+        self.layout = frame_layout(table, len(rigs))
+        self.channels = _named(frame_channels(self.layout, rigs), table)
         self.values: FloatArray = np.zeros(self.layout.size)
         self.index = {name: position.start for name, position in self.layout.slices.items()}
         self.motion = self.values[self.index["reference"] : self.index["reference"] + 24].reshape(4, 6)
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""
-        self.command_layout = command_layout(actuators)
-        self.sample_layout = sample_layout(actuators, accelerometers)
+        self.command_layout = command_layout(len(table.links))
+        self.sample_layout = _sample_layout(table)
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)

@@ -17,6 +17,7 @@ from mastd.control.estimation.motion_estimate import MotionEstimator
 from mastd.control.estimation.pose_estimate import PoseModel, smoothing_factor
 from mastd.kernel import entry
 from mastd.kinematics.forward import Observer
+from mastd.kinematics.ranges import speed_ratios
 from mastd.loop.measurement.frame import Frame
 from mastd.loop.measurement.sensing_kernel import (
     FOUND,
@@ -37,6 +38,7 @@ from mastd.safety.states import State
 from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, Sample, SampleFlag
 
@@ -111,14 +113,15 @@ class Sensing:
         self._period = daemon.period_ns * 1e-9
         self._corner = daemon.guard.rate_filter
         self._smoothing = smoothing_factor(self._corner, self._period)
-        self._guard = Guard(table, daemon.guard, self._period, frame.index)
+        self._guard = Guard(table, daemon.guard, self._period, frame.index, speed_ratios(table))
         self._clock = PlantClock(daemon.guard.clock_difference)
         self._loss = SampleLoss(daemon.guard.missing_share, self._period)
         self._command_loss = CommandLoss(daemon.round_trip, daemon.guard.missing_share, self._period)
         self._motion = MotionEstimator(
-            table.sensors, table.gravity, daemon.estimator, observer.gain, self._period
+            table.sensors, table.gravity, daemon.estimator, observer.of_lengths(table).gain, self._period
         )
-        pose_model = _pose_model(table, daemon, observer)
+        measuring = observer.of_lengths(table)
+        pose_model = _pose_model(table, daemon, observer, measuring)
         unasked = daemon.unasked_motion
         unasked_model = UnaskedModel(
             float(computed(unasked.arm)),
@@ -130,9 +133,10 @@ class Sensing:
             FrameColumns.of(frame), pose_model, self._motion.model, self._guard.model, unasked_model
         )
         self._state = SensingState(
-            lengths=np.zeros(n),
-            redundancy=np.zeros(len(observer.null_vectors)),
-            jacobian=np.zeros((n, 6)),
+            lengths=np.zeros(measuring.geometry.actuators),
+            readings=np.zeros(measuring.geometry.actuators),
+            redundancy=np.zeros(len(measuring.null_vectors)),
+            jacobian=np.zeros((measuring.geometry.actuators, 6)),
             gram=np.zeros((6, 6)),
             motion=self._motion.state,
             guard=self._guard.state,
@@ -142,7 +146,9 @@ class Sensing:
         self._measure_sample = entry(measure_sample, (self._frame, self._step, self._model, self._state))
         self._first_accelerometer = sample.layout.slices["accelerometers"].start
         self._excluded = 0
-        self._required = (1 << 3 * n) - 1
+        self._displacements = [one.name for one in table.sensors.displacement]
+        self._first_displacement = sample.layout.size - len(self._displacements)
+        self._required = (1 << 3 * n) - 1 | (1 << sample.layout.size) - (1 << self._first_displacement)
         self._spools = ((1 << n) - 1) << 3 * n
         self._spool = sample.field("spools")
         self._actuators = n
@@ -297,7 +303,7 @@ class Sensing:
         if mask < 0:
             self.usable = False
             reason, channel = decode_rejection(mask)
-            self._reject(self._rejection_code(reason, channel), channel)
+            self._reject(self._rejection_code(reason, channel), self._position(channel))
             return
         self._accepted = self.sample.step
         self._bad = 0
@@ -328,7 +334,15 @@ class Sensing:
             return Code.SAMPLE_NOT_FINITE
         if reason == JUMPED:
             return Code.LENGTH_JUMP
-        return Code.LENGTH_RANGE if channel < self._actuators else Code.PRESSURE_RANGE
+        lengths = self._actuators + len(self._displacements)
+        return Code.LENGTH_RANGE if channel < lengths else Code.PRESSURE_RANGE
+
+    def _position(self, channel: int) -> int:
+        """Return where in the sample a reading is that was found implausible: all lengths, then pressures."""
+        n, beside = self._actuators, len(self._displacements)
+        if n <= channel < n + beside:
+            return self._first_displacement + channel - n
+        return channel if channel < n else channel - beside
 
     def _reject(self, code: Code, channel: int) -> None:
         """Count a sample that cannot be used; report it when it is one too many in a row."""
@@ -356,6 +370,8 @@ class Sensing:
 
     def _sensor_name(self, channel: int) -> str:
         n = self._actuators
+        if channel >= self._first_displacement:
+            return f"displacement transducer {self._displacements[channel - self._first_displacement]}"
         if channel < n:
             return f"length of actuator {channel + 1}"
         if channel >= 3 * n:
@@ -364,20 +380,26 @@ class Sensing:
         return f"pressure {chamber + 1} of actuator {actuator + 1}"
 
 
-def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer) -> PoseModel:
+def _pose_model(
+    table: TableSettings, daemon: DaemonSettings, observer: Observer, measuring: Observer
+) -> PoseModel:
+    """Return the constants of the estimate; ``measuring``: the observer of all lengths."""
     kinematics = daemon.kinematics
-    lengths = [actuator.transducer for actuator in table.links]
+    lengths = [*(actuator.transducer for actuator in table.links), *table.sensors.displacement]
+    n = len(table.links)
     pressures = [sensor for actuator in table.links for sensor in actuator.pressure_transducers]
     return PoseModel(
         length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
         pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),
         areas=np.array([type_.cylinder.piston_areas for type_ in table.types]),
-        null_vectors=np.ascontiguousarray(observer.null_vectors),
-        legs=observer.geometry.legs,
-        gain=np.ascontiguousarray(observer.gain),
-        limits=observer.limits._replace(
+        null_vectors=np.ascontiguousarray(measuring.null_vectors),
+        force_vectors=np.ascontiguousarray(observer.null_vectors),
+        patterns=np.array([pattern.vector for pattern in force_patterns(table)]).reshape(-1, n),
+        legs=measuring.geometry.legs,
+        gain=np.ascontiguousarray(measuring.gain),
+        limits=measuring.limits._replace(
             tolerance=float(kinematics.tolerance),
             update_tolerance=float(kinematics.update_tolerance),
-            maximum_updates=kinematics.maximum_updates or observer.updates(kinematics.update_tolerance),
+            maximum_updates=kinematics.maximum_updates or measuring.updates(kinematics.update_tolerance),
         ),
     )

@@ -39,6 +39,7 @@ class FrameColumns(NamedTuple):
     """First column in the frame of the fields that the kernel reads and writes."""
 
     raw_lengths: int
+    raw_displacements: int
     pressures: int
     accelerometers: int
     commanded_lengths: int
@@ -54,6 +55,7 @@ class FrameColumns(NamedTuple):
     scalars: int
     """Residual, updates, redundancy residual and internal force."""
     conditioning: int
+    patterns: int
 
     @classmethod
     def of(cls, frame: Frame) -> FrameColumns:
@@ -61,6 +63,7 @@ class FrameColumns(NamedTuple):
         at = frame.index
         return cls(
             raw_lengths=at["sample.lengths"],
+            raw_displacements=at.get("sample.displacements", 0),
             pressures=at["sample.pressures"],
             accelerometers=at["sample.accelerometers"],
             commanded_lengths=at["command.lengths"],
@@ -75,6 +78,7 @@ class FrameColumns(NamedTuple):
             pose_accelerations=at["pose_acceleration"],
             scalars=at["residual"],
             conditioning=at["conditioning"],
+            patterns=at["pattern_force"],
         )
 
 
@@ -89,12 +93,14 @@ class SensingModel(NamedTuple):
 
 
 class SensingState(NamedTuple):
-    """Memory of the measurement: last accepted lengths (n,), and those of motion and guard.
+    """Memory of the measurement: last accepted lengths (m,), and those of motion and guard.
 
-    ``redundancy`` (n − 6,), ``jacobian`` (n, 6) and ``gram`` (6, 6) are scratch.
+    ``readings`` (m,), of the lengths as they come, ``redundancy`` (m − 6,), ``jacobian`` (m, 6) and ``gram``
+    (6, 6) are scratch.
     """
 
     lengths: FloatArray
+    readings: FloatArray
     redundancy: FloatArray
     jacobian: FloatArray
     gram: FloatArray
@@ -171,9 +177,13 @@ def _inspect(
 ) -> int:
     """Return the mask of the faults that are in force, and ``FOUND``."""
     at, guard = model.columns, model.guard
-    n = guard.strokes.shape[0]
+    n = guard.velocities.shape[0]
     measured = Measured(
-        estimate.lengths, estimate.rates, estimate.forces, state.memory[MEMORY.measured_acceleration]
+        estimate.lengths[:n],
+        estimate.rates,
+        estimate.forces,
+        state.memory[MEMORY.measured_acceleration],
+        estimate.patterns,
     )
     commanded = Commanded(
         frame[at.commanded_lengths : at.commanded_lengths + n],
@@ -198,8 +208,10 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     If a reading is implausible, nothing is changed and the result is negative: the ``encode_rejection`` of
     ``mastd.safety.inspection``.
     """
-    at, n = model.columns, model.guard.strokes.shape[0]
-    raw_lengths = frame[at.raw_lengths : at.raw_lengths + n]
+    at, n, m = model.columns, model.guard.velocities.shape[0], state.lengths.shape[0]
+    raw_lengths = state.readings
+    for i in range(m):
+        raw_lengths[i] = frame[at.raw_lengths + i if i < n else at.raw_displacements + i - n]
     raw_pressures = frame[at.pressures : at.pressures + 2 * n]
     rejection = validate_sample(
         raw_lengths,
@@ -213,11 +225,12 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     if rejection:
         return rejection
     estimate = PoseEstimate(
-        frame[at.lengths : at.lengths + n],
+        frame[at.lengths : at.lengths + m],
         frame[at.rates : at.rates + n],
         frame[at.forces : at.forces + n],
         frame[at.pose : at.pose + 6],
         frame[at.scalars : at.scalars + 4],
+        frame[at.patterns : at.patterns + model.pose.patterns.shape[0]],
     )
     found = estimate_pose(
         raw_lengths,
@@ -230,11 +243,12 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
         estimate,
     )
     euler_jacobian(model.pose.legs, estimate.pose, state.jacobian)
-    frame[at.conditioning] = condition_number(state.jacobian, model.pose.legs.freedoms, state.gram)
+    jacobian = state.jacobian[:n]
+    frame[at.conditioning] = condition_number(jacobian, model.pose.legs.freedoms, state.gram)
     _update_motion(frame, found, step, model, state.motion)
     _project_acceleration(
         frame[at.pose_accelerations : at.pose_accelerations + 6],
-        state.jacobian,
+        jacobian,
         state.guard.memory[MEMORY.measured_acceleration],
     )
     mask = _inspect(frame, found, step, estimate, model, state.guard)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.loop.process.provenance import versions
 from mastd.record.channels import Channel
+from mastd.settings.table.internal_forces import pattern_entries
 from mastd.settings.table.table import ActuatorType, LinkSettings
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "freedoms": list(table.freedoms),
         "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
         "maximum_force_n": max(type_.cylinder.maximum_force for type_ in table.types),
+        "internal_forces": pattern_entries(table),
         "supply_pressure_pa": table.supply.pressure,
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "versions": versions(),

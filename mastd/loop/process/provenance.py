@@ -17,6 +17,7 @@ from mastd.record.run_files import MORE_CHANNELS
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
 from mastd.settings.core.export import as_json, digest
+from mastd.settings.table.internal_forces import pattern_entries
 from mastd.wire.plant.hello import PlantHello
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "settings_text": dict(installation.texts),
         "settings_files": {name: str(path.resolve()) for name, path in installation.files.items()},
         "table": as_json(table),
+        "internal_forces": pattern_entries(table),
         "daemon": as_json(installation.daemon),
         "seeds": {"plant": connection.request.seed if connection.address is None else None},
         "serials": {

@@ -32,6 +32,8 @@ class StatusPublisher:
         self._degraded = degraded
         self._texts: dict[str, str] = {}
         self._head = block.layout.slices["reference"].start
+        self._pattern_forces = cycle.frame.field("pattern_force")
+        block.field("pattern_forces")[:] = math.nan
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""
@@ -78,6 +80,7 @@ class StatusPublisher:
         block.field("forces")[:] = cycle.sensing.forces
         block.field("pressures")[:] = cycle.sensing.pressures
         block.field("internal_force")[:] = frame.field("internal_force")
+        block.field("pattern_forces")[: len(self._pattern_forces)] = self._pattern_forces
         block.field("following_peak")[:] = cycle.sensing.following_peak
         block.field("vehicle_numbers")[:] = frame.vehicle
         block.field("ended")[:] = ended

@@ -68,13 +68,17 @@ def compile_any_vehicle(installation: Installation) -> None:
 
 def compile_kernels(installation: Installation) -> None:
     """Load the kernels from the cache, or compile them into it; takes seconds the first time only."""
-    cycle = installation.bare_cycle()
+    cycle, table = installation.bare_cycle(), installation.table
     sample = cycle.sample
     actuator_lengths(
         installation.geometry.legs,
         np.zeros(6),
         sample.field("lengths"),
     )
+    if table.sensors.displacement:
+        sample.field("displacements")[:] = [
+            (one.neutral_length - one.offset) / one.scale for one in table.sensors.displacement
+        ]
     sample.field("supply_pressure")[:] = installation.table.supply.pressure
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]

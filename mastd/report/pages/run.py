@@ -27,7 +27,7 @@ from mastd.report.pictures.cycles import cycle_panels, cycle_time_rows
 from mastd.report.pictures.motion import (
     axis_panels,
     force_panels,
-    internal_force_panel,
+    internal_force_panels,
     length_panels,
     ride_panels,
     supply_panel,
@@ -217,9 +217,20 @@ def _done(view: View, result: Result) -> Facts:
                 f"{quantity(result['internal_force_rms_n'], 'kN rms', 1e-3)}, at most"
                 f" {quantity(result['internal_force_peak_n'], 'kN', 1e-3)}",
             ),
+            *_nearest_pattern(result),
             ("requests", "; ".join(requests[:_FEW_EVENTS]) or "none"),
         )
     )
+
+
+def _nearest_pattern(result: Result) -> list[tuple[str, str]]:
+    """Return the pattern of internal force that came nearest to its limit, of several."""
+    known = [one for one in result["internal_forces"] if one["peak_n"] is not None]
+    if len(known) < 2:
+        return []
+    worst = max(known, key=lambda one: one["peak_n"] / one["limit_n"])
+    reached, limit = (quantity(worst[key], "kN", 1e-3) for key in ("peak_n", "limit_n"))
+    return [("nearest to its limit", f"{worst['name']}: {reached}, limit {limit}")]
 
 
 def _pictures(view: View, result: Result, spectra: Spectra | None) -> list[Block]:
@@ -249,7 +260,7 @@ def actuator_pictures(view: View) -> Pictures:
     """Return lengths, forces, internal force and supply."""
     supply = supply_panel(view)
     rest = () if supply is None else (supply,)
-    return Pictures((*length_panels(view), *force_panels(view), internal_force_panel(view), *rest))
+    return Pictures((*length_panels(view), *force_panels(view), *internal_force_panels(view), *rest))
 
 
 def _spectra(driven: list[str], spectra: Spectra | None) -> list[Block]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.result import InternalForce, internal_forces
 from mastd.report.drawing.picture import Bar, Bound, Curve, Mark, Panel
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
 from mastd.report.drawing.tones import ACTUATORS, tone_of
@@ -188,9 +190,29 @@ def _group_panels(
     )
 
 
-def internal_force_panel(view: View) -> Panel:
-    """Return the internal forces between the actuators, with the table's limit."""
-    limit = part(view.run.metadata, "table", "limits", "internal_force")
+def internal_force_panels(view: View) -> tuple[Panel, ...]:
+    """Return the internal forces between the actuators with their limits.
+
+    Of several patterns the forces over their limits, over time of those that came nearest to them.
+    """
+    patterns = internal_forces(view.run)
+    if len(patterns) > 1:
+        return _pattern_panels(view, patterns)
+    limit = patterns[0].limit if patterns else part(view.run.metadata, "table", "limits", "internal_force")
+    return (_internal_force_panel(view, limit),)
+
+
+def _pattern_panels(view: View, patterns: list[InternalForce]) -> tuple[Panel, Panel]:
+    title = "internal force, % of the limit"
+    ratios = {one.number: 100.0 * view.column(one.channel) / one.limit for one in patterns}
+    peaks = {number: float(np.nanmax(np.abs(column), initial=0.0)) for number, column in ratios.items()}
+    nearest = sorted(sorted(ratios, key=lambda number: -peaks[number])[: len(ACTUATORS)])
+    shown = title if len(nearest) == len(patterns) else f"{title}: patterns {', '.join(map(str, nearest))}"
+    time, ranges = _group_panels(view, shown, {number - 1: ratios[number] for number in nearest}, 100.0)
+    return time, replace(ranges, title="range of each pattern", x_label="pattern")
+
+
+def _internal_force_panel(view: View, limit: object) -> Panel:
     bounds = tuple(Bound(sign * 1e-3 * limit, "limit") for sign in (-1, 1)) if _is_number(limit) else ()
     series = curve(view.times, 1e-3 * view.column("internal_force"), view.span, view, "achieved")
     return Panel(

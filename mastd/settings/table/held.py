@@ -44,7 +44,7 @@ def left_free(joints: Joints, neutral_position: Point, freedoms: Sequence[Axis])
 
 def condition(joints: Joints, neutral_position: Point, freedoms: Sequence[Axis]) -> float:
     """Return the condition number by Frobenius norms, over that of freedoms, as it is watched in motion."""
-    rows = _free(_rows(joints, neutral_position), freedoms)
+    rows = free_rows(joints, neutral_position, freedoms)
     return float(np.linalg.norm(rows) * np.linalg.norm(np.linalg.pinv(rows))) / max(len(freedoms), 1)
 
 
@@ -63,6 +63,11 @@ def neutral_vectors(joints: Joints, neutral_position: Point) -> FloatArray:
     """Return the vectors (n, 3) from base joint to table joint at neutral in B, m."""
     table, base = np.array(joints, dtype=float).transpose(1, 0, 2)
     return np.asarray(np.array(neutral_position) + table - base)
+
+
+def free_rows(joints: Joints, neutral_position: Point, freedoms: Sequence[Axis]) -> FloatArray:
+    """Return the rates (n, m) of the lengths per rate of each axis that no guides hold, at neutral."""
+    return _free(_rows(joints, neutral_position), freedoms)
 
 
 def _free(rows: FloatArray, freedoms: Sequence[Axis]) -> FloatArray:

@@ -17,6 +17,7 @@ from mastd.settings.core.quantity import (
     Ratio,
     Velocity,
 )
+from mastd.settings.table.sensors import Name
 
 
 class PoseLimitSettings(Settings):
@@ -47,6 +48,16 @@ class FollowingErrorSettings(Settings):
         return value
 
 
+class InternalForceSettings(Settings):
+    """A pattern of internal force by name: actuators whose forces cancel on the table, and its limit."""
+
+    name: Name
+    actuators: Annotated[tuple[Name, ...], Field(min_length=2)]
+    """Names of the links in it, as few as can work against each other."""
+    force: Annotated[Force, Field(gt=0)] | None = None
+    """Limit; if left out, that of ``internal_force``, or else computed as of any pattern."""
+
+
 class LimitSettings(Settings):
     """What no motion may exceed."""
 
@@ -65,8 +76,12 @@ class LimitSettings(Settings):
     """Largest disagreement of the measured lengths, along the null vector of the transposed Jacobian."""
     redundancy_drift: Length = Field(gt=0)
     """The same disagreement when it stands for long."""
-    internal_force: Force = Field(gt=0)
-    """Largest part of the actuator forces along that vector: what the actuators do against each other."""
+    internal_force: Annotated[Force, Field(gt=0)] | None = None
+    """Largest force in a pattern of internal force: the part of the actuators' forces along the unit vector
+    of those that cancel on the table. If left out, a fifth of that at which the first actuator in the pattern
+    has its maximum force."""
+    internal_forces: tuple[InternalForceSettings, ...] = ()
+    """Patterns with names and limits of their own; the others are computed from the geometry."""
     conditioning: float = Field(ge=1)
     """Largest condition number of the Jacobian, by Frobenius norms over 6, arms in m; 1 is the best."""
     pose: PoseLimitSettings

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Final
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import Acceleration, Direction, Length, Point, Pressure, Ratio, Time
 
 Name = Annotated[str, Field(min_length=1, max_length=80)]
+MAX_DISPLACEMENTS: Final = 24
 
 
 class CalibrationSettings(Settings):
@@ -49,6 +51,31 @@ class AccelerometerSettings(CalibrationSettings):
     direction: Direction
     """In P."""
     offset: Acceleration
+
+
+class DisplacementTransducerSettings(CalibrationSettings):
+    """Displacement transducer beside the actuators, a rod or a wire from the base to the table.
+
+    It has resolution, noise and delay of the length transducers.
+    """
+
+    name: Name
+    table_point: Point
+    """In P."""
+    base_point: Point
+    """In B; of a draw-wire the point at which the wire leaves its case."""
+    neutral_length: Length = Field(gt=0)
+    range: Length = Field(gt=0)
+    """To either side of the neutral length."""
+    offset: Length
+
+    @field_validator("range")
+    @classmethod
+    def _shorter_than_itself(cls, value: float, info: ValidationInfo) -> float:
+        neutral_length = info.data.get("neutral_length", math.inf)
+        if not (value < neutral_length):
+            raise ValueError(f"is {value:g} m, it must be below the neutral length, {neutral_length:g} m")
+        return value
 
 
 class LengthSensorSettings(Settings):
@@ -106,3 +133,7 @@ class SensorSettings(Settings):
     spool: SpoolSensorSettings
     acceleration: AccelerationSensorSettings
     accelerometers: tuple[AccelerometerSettings, ...]
+    displacement: Annotated[
+        tuple[DisplacementTransducerSettings, ...], Field(max_length=MAX_DISPLACEMENTS)
+    ] = ()
+    """Displacement transducers beside the actuators: further lengths from which the pose is found."""

@@ -30,7 +30,9 @@ from mastd.settings.table.hydraulics import (
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
+from mastd.settings.table.patterns import wrong_patterns
 from mastd.settings.table.sensors import (
+    DisplacementTransducerSettings,
     LengthTransducerSettings,
     Name,
     PressureTransducerSettings,
@@ -226,19 +228,20 @@ class TableSettings(Settings):
     @field_validator("sensors")
     @classmethod
     def _sensors_differ(cls, sensors: SensorSettings, info: ValidationInfo) -> SensorSettings:
-        locations = [("accelerometers", index) for index in range(len(sensors.accelerometers))]
-        names: list[Named] = [
-            ((*location, "name"), sensor.name)
-            for location, sensor in zip(locations, sensors.accelerometers, strict=True)
-        ]
-        serials: list[Named] = [
-            ((*location, "serial"), sensor.serial)
-            for location, sensor in zip(locations, sensors.accelerometers, strict=True)
-        ]
+        named = {"accelerometers": sensors.accelerometers, "displacement": sensors.displacement}
+        places = [((kind, k), one) for kind, several in named.items() for k, one in enumerate(several)]
+        count = len(sensors.accelerometers)
+        names: list[Named] = [((*place, "name"), sensor.name) for place, sensor in places]
+        serials: list[Named] = [((*place, "serial"), sensor.serial) for place, sensor in places]
         elsewhere: list[Named] = [
             (location, serial) for location, serial in _serials(info.data.get("links", ()))
         ]
-        refuse(_repeated(names, "name") + _repeated(serials, "serial", elsewhere))
+        links: list[Named] = [((), link.name) for link in info.data.get("links", ())]
+        problems = _repeated(names[:count], "name") + _repeated(names[count:], "name", links)
+        problems += _repeated(serials, "serial", elsewhere)
+        if "neutral_position" in info.data:
+            problems += _wrong_displacements(sensors.displacement, info.data["neutral_position"])
+        refuse(problems)
         return sensors
 
     @field_validator("limits")
@@ -271,6 +274,13 @@ class TableSettings(Settings):
             if not (limits.conditioning >= number):
                 what = f"is {limits.conditioning:g}, but at the neutral position the number is {number:.3g}"
                 problems.append((("conditioning",), what))
+            if limits.internal_forces:
+                links = info.data["links"]
+                names = [link.name for link in links]
+                found = wrong_patterns(
+                    [one.actuators for one in limits.internal_forces], names, _joints(links), *place
+                )
+                problems += [(("internal_forces", *where), what) for where, what in found]
         refuse(problems)
         return limits
 
@@ -392,6 +402,19 @@ def _repeated(named: list[Named], what: str, elsewhere: Sequence[Named] = ()) ->
     return problems
 
 
+def _wrong_displacements(
+    transducers: tuple[DisplacementTransducerSettings, ...], neutral_position: Point
+) -> list[Problem]:
+    """Return the displacement transducers whose neutral length is not that between their points."""
+    problems: list[Problem] = []
+    for index, one in enumerate(transducers):
+        ends = "points", one.table_point, one.base_point
+        found = _wrong_length(one.name, one.neutral_length, ends, neutral_position)
+        if found:
+            problems.append((("displacement", index, "neutral_length"), found))
+    return problems
+
+
 def _joints(links: tuple[LinkSettings, ...]) -> list[tuple[Point, Point]]:
     return [(link.table_joint, link.base_joint) for link in links]
 
@@ -399,14 +422,24 @@ def _joints(links: tuple[LinkSettings, ...]) -> list[tuple[Point, Point]]:
 def _wrong_lengths(links: tuple[LinkSettings, ...], neutral_position: Point) -> list[Problem]:
     problems: list[Problem] = []
     for index, link in enumerate(links):
-        at_neutral = tuple(c + p for c, p in zip(neutral_position, link.table_joint, strict=True))
-        distance = math.dist(at_neutral, link.base_joint)
-        if not (abs(distance - link.neutral_length) <= NEUTRAL_LENGTH_TOLERANCE):
-            what = (
-                f"is {link.neutral_length * 1e3:g} mm, but the joints of {link.name} are "
-                f"{distance * 1e3:.3f} mm apart when the table is at its neutral position: "
-            )
-            rounded = abs(distance - link.neutral_length) <= ROUNDING
-            what += "state that length" if rounded else "check table_joint and base_joint"
-            problems.append(((index, "neutral_length"), what))
+        ends = "joints", link.table_joint, link.base_joint
+        found = _wrong_length(link.name, link.neutral_length, ends, neutral_position)
+        if found:
+            problems.append(((index, "neutral_length"), found))
     return problems
+
+
+def _wrong_length(name: str, stated: float, ends: tuple[str, Point, Point], neutral_position: Point) -> str:
+    """Return what is wrong with a neutral length in m, empty if nothing; ``ends``: kind, in P, in B."""
+    kind, table_end, base_end = ends
+    at_neutral = tuple(c + p for c, p in zip(neutral_position, table_end, strict=True))
+    distance = math.dist(at_neutral, base_end)
+    if abs(distance - stated) <= NEUTRAL_LENGTH_TOLERANCE:
+        return ""
+    one = kind.removesuffix("s")
+    rounded = abs(distance - stated) <= ROUNDING
+    advice = "state that length" if rounded else f"check table_{one} and base_{one}"
+    return (
+        f"is {stated * 1e3:g} mm, but the {kind} of {name} are {distance * 1e3:.3f} mm apart when the table "
+        f"is at its neutral position: {advice}"
+    )

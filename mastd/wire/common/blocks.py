@@ -20,6 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.ring.memory import shared_memory
+from mastd.settings.table.table import MAX_LINKS
 from mastd.wire.common.layout import Field, Layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
 
@@ -61,6 +62,7 @@ DRIVER = Layout(
 """What somebody drives a simulated vehicle with, beside its count."""
 SIMULATED, REAL = "simulated", "real"
 """How the text of the plant begins."""
+MAX_PATTERNS = MAX_LINKS - 1
 TEXT_BYTES = 320
 """Bytes of a text in a status block, UTF-8, cut to size and padded with zeros."""
 
@@ -119,6 +121,9 @@ def status_layout(actuators: int) -> Layout:
             Field("forces", actuators, "N", "measured actuator forces"),
             Field("pressures", 2 * actuators, "Pa", "measured, chamber 1 and chamber 2 of each actuator"),
             Field("internal_force", 1, "N", "internal force: actuator forces along the null space"),
+            Field(
+                "pattern_forces", MAX_PATTERNS, "N", "in each pattern of internal force, NaN beyond the last"
+            ),
             Field("following_peak", actuators, "m", "largest following errors since arming"),
             Field("vehicle_numbers", VEHICLE_NUMBERS, "SI", "the simulated vehicle, see vehicle_block"),
             Field("ended", 1, "1", "1 when the loop has ended"),

@@ -51,9 +51,15 @@ SUPPLY_FIELDS = (
 )
 
 
-def table_layout(actuators: int, accelerometers: int) -> Layout:
+_DISPLACEMENT_POINTS = (
+    ("displacement_table_points", "end at the table of each displacement transducer in P: x, y, z"),
+    ("displacement_base_points", "its end at the base in B: x, y, z"),
+)
+
+
+def table_layout(actuators: int, accelerometers: int, displacements: int = 0) -> Layout:
     """Return the layout of the table's description in the hello, nominal values of its settings."""
-    n, m = actuators, accelerometers
+    n, m, d = actuators, accelerometers, displacements
     return Layout(
         "table",
         (
@@ -72,12 +78,14 @@ def table_layout(actuators: int, accelerometers: int) -> Layout:
             Field("return_pressure", 1, "Pa", "in the return line"),
             Field("low_pressure", 1, "Pa", "of the supply in the low stage"),
             Field("high_pressure", 1, "Pa", "of the supply in the high stage"),
+            *((Field(name, 3 * d, "m", meaning) for name, meaning in _DISPLACEMENT_POINTS) if d else ()),
         ),
     )
 
 
-def sample_layout(actuators: int, accelerometers: int) -> Layout:
-    """Return the layout of a sample of so many actuators and single-axis sensors."""
+def sample_layout(actuators: int, accelerometers: int, displacements: int = 0) -> Layout:
+    """Return the layout of a sample of so many actuators, accelerometers and displacement transducers."""
+    beside = "length of each displacement transducer beside the actuators"
     return Layout(
         "sample",
         (
@@ -91,6 +99,7 @@ def sample_layout(actuators: int, accelerometers: int) -> Layout:
                 "m/s2",
                 "specific force along each sensor's axis, gravity included",
             ),
+            *((Field("displacements", displacements, "m", beside),) if displacements else ()),
         ),
     )
 

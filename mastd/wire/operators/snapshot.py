@@ -74,9 +74,17 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
         "forces_n": vector(status.field("forces")),
         "pressures_pa": [vector(chambers) for chambers in status.field("pressures").reshape(-1, 2)],
         "internal_force_n": finite(scalar("internal_force")),
+        "pattern_forces_n": _known(vector(status.field("pattern_forces"))),
         "following_peak_m": vector(status.field("following_peak")),
         "vehicle": vehicle_part(status, active),
     }
+
+
+def _known(numbers: list[float | None]) -> list[float | None]:
+    """Return the numbers up to the last that is known."""
+    while numbers and numbers[-1] is None:
+        numbers = numbers[:-1]
+    return numbers
 
 
 def previous_run_part(previous: PreviousRun) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Literal, TypeVar, get_args
 
 import msgpack
@@ -38,20 +38,28 @@ class LinkTerms:
     accelerometers: int = 0
     table: bytes = b""
     """The table's description in its ``table_layout``; not compared, a plant need not use it."""
+    displacements: int = 0
 
     @classmethod
     def of(
-        cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int, table: bytes = b""
+        cls,
+        actuators: int,
+        accelerometers: int,
+        mode: Mode,
+        period_ns: int,
+        table: bytes = b"",
+        displacements: int = 0,
     ) -> LinkTerms:
-        """Return the terms of a table with so many actuators and single-axis sensors."""
+        """Return the terms of a table with so many actuators, accelerometers, displacement transducers."""
         return cls(
-            sample_layout(actuators, accelerometers),
+            sample_layout(actuators, accelerometers, displacements),
             command_layout(actuators),
             mode,
             period_ns,
             actuators,
             accelerometers,
             table,
+            displacements,
         )
 
 
@@ -70,6 +78,8 @@ class DaemonHello:
     name: str
     pid: int
     host: str
+    displacements: int = 0
+    """Absent in the hello of a daemon that knows none."""
 
     @classmethod
     def of(cls, terms: LinkTerms, name: str) -> DaemonHello:
@@ -86,6 +96,7 @@ class DaemonHello:
             name,
             os.getpid(),
             socket.gethostname()[:MAX_TEXT_LENGTH],
+            terms.displacements,
         )
 
     @property
@@ -230,7 +241,7 @@ def _read(message: dict[str, object], cls: type[_Hello]) -> _Hello:
         return cls(**{**blank, "protocol_version": version})
     entries: dict[str, object] = {}
     for field in fields(cls):
-        value = message.get(field.name)
+        value = message.get(field.name, None if field.default is MISSING else field.default)
         wanted = _TYPES[str(field.type)]
         if type(value) is not wanted:
             raise ProtocolError(f"{message['kind']}: {field.name} must be given as {field.type}")

@@ -32,8 +32,10 @@ def table_block(table: TableSettings, resting_lengths: FloatArray) -> bytes:
         "return_pressure": [supply.return_pressure],
         "low_pressure": [supply.low_pressure],
         "high_pressure": [supply.pressure],
+        "displacement_table_points": [one.table_point for one in table.sensors.displacement],
+        "displacement_base_points": [one.base_point for one in table.sensors.displacement],
     }
-    layout = table_layout(len(links), len(sensors))
+    layout = table_layout(len(links), len(sensors), len(table.sensors.displacement))
     block = np.empty(layout.size, dtype="<f8")
     for name, place in layout.slices.items():
         block[place] = np.ravel(np.array(values[name], dtype=np.float64))

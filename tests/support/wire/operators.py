@@ -71,8 +71,7 @@ def job(directory: Path, limits: GatewaySettings | None = None, **changes: Any) 
 def about() -> dict[str, Any]:
     """Return what a daemon with the starter table tells of itself."""
     installation = Installation.read(find("table", "table"), find("daemon", "simulated"))
-    layout = frame_layout(ACTUATORS, len(installation.table.sensors.accelerometers))
-    return description(installation, frame_channels(layout))
+    return description(installation, frame_channels(frame_layout(installation.table)))
 
 
 class StandInLoop:

@@ -17,7 +17,7 @@ from tests.support.lab import ROOT
 
 TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
 GEOMETRY = Geometry.from_settings(TABLE)
-STIFFNESS = settled_stiffness(TABLE, GEOMETRY)
+STIFFNESS = settled_stiffness(TABLE)
 LIMIT = 1e-3
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
