@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.kinematics.design import observer_gain
+from mastd.kinematics.design import neutral_jacobian, observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import lengths_at, stroke_poses
 from mastd.settings.table.table import TableSettings

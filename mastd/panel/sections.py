@@ -154,7 +154,7 @@ def forces(view: View, display: Display) -> list[Lines]:
 
 
 def _internal_force(view: View) -> tuple[str, str]:
-    """Return the force nearest to the limit of its pattern, and which; without limits that of all together."""
+    """Return the force nearest to the limit of its pattern, and which; without limits that of all."""
     found = [
         (force, limit, text(pattern, "name"))
         for force, pattern in zip(

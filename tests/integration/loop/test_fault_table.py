@@ -234,7 +234,7 @@ SCENARIOS: dict[Code, Scenario] = {
     Code.INTERNAL_FORCE: Scenario(
         ("length-offset.1:0.25mm",),
         {"limits.internal_force": 5e3, "control.balance.gain": 0.0},
-        visible=beyond("internal_force", 5e3),
+        visible=beyond("pattern_force", 5e3),
     ),
     Code.CONDITIONING: Scenario(
         settings={"limits.conditioning": 1.1}, from_off=True, visible=lambda rig: rig.state() is State.LOW

@@ -69,7 +69,7 @@ OWN: Final[dict[str, dict[Code, dict[str, Any]]]] = {
         Code.INTERNAL_FORCE: {
             "injected": ("length-offset.1:0.5mm",),
             "settings": {"limits.internal_force": 2e3, "control.balance.gain": 0.0},
-            "visible": beyond("internal_force", 2e3),
+            "visible": beyond("pattern_force", 2e3),
         },
         Code.SUPPLY_FLOW: {
             "settings": {"supply.limits.maximum_flow": 0.0018, "guard.supply_delay": 0.01},
