@@ -407,13 +407,13 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
         calibration[4 * n + 7 + k, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset
     first = len(calibration) - len(sensors.displacement)
     errors = _displacement_errors(table, truth)
-    for k, transducer in enumerate(sensors.displacement):
-        block.displacements[k, :3] = transducer.table_point
-        block.displacements[k, 3:] = transducer.base_point
-        scale, offset = errors.get(transducer.name, (1.0, 0.0))
+    for k, beside in enumerate(sensors.displacement):
+        block.displacements[k, :3] = beside.table_point
+        block.displacements[k, 3:] = beside.base_point
+        scale, offset = errors.get(beside.name, (1.0, 0.0))
         calibration[first + k, : CALIBRATION.drift] = (
-            transducer.scale * scale,
-            transducer.scale * offset + transducer.offset,
+            beside.scale * scale,
+            beside.scale * offset + beside.offset,
         )
 
 

@@ -142,7 +142,9 @@ class Guard:
         for code, delay in _delays(guard).items():
             delays[code] = round(delay / period)
         self.model = GuardModel(
-            neutral_lengths=np.array([one.neutral_length for one in (*table.links, *beside)]),
+            neutral_lengths=np.array(
+                [*(one.neutral_length for one in table.links), *(one.neutral_length for one in beside)]
+            ),
             strokes=np.array([*(one.stroke for one in table.links), *(one.range for one in beside)]),
             reaches=max(table.velocities) * np.append(np.ones(n), speed_ratios),
             velocities=np.array(table.velocities),

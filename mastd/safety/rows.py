@@ -198,7 +198,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.REDUNDANCY,
         "lengths disagree",
-        "redundancy residual: length residuals along the null vector of the transposed Jacobian",
+        "redundancy residual: length residuals along the null vectors of the transposed Jacobian",
         Action.STOP,
         "the residual is within its limit",
         "A transducer reads wrong, or a joint is loose: the lengths no longer fit one rigid table.",
@@ -279,12 +279,13 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.INTERNAL_FORCE,
         "internal force limit",
-        "internal (force-fight) force: actuator forces along the null space, which move nothing",
+        "internal (force-fight) force in a pattern: forces of few actuators that cancel on the table",
         Action.STOP,
         "the force is within its limit",
-        "A transducer offset or drift makes the actuators bind: calibrate the lengths.",
+        "A transducer offset or drift makes the named actuators bind: `mastd calibrate offsets`.",
         threshold="limits.internal_force",
         delay="guard.limit_delay",
+        also=("limits.internal_forces",),
     ),
     Row(
         Code.CONDITIONING,

@@ -385,11 +385,12 @@ def _pose_model(
 ) -> PoseModel:
     """Return the constants of the estimate; ``measuring``: the observer of all lengths."""
     kinematics = daemon.kinematics
-    lengths = [*(actuator.transducer for actuator in table.links), *table.sensors.displacement]
+    lengths = [(one.transducer.scale, one.transducer.offset) for one in table.links]
+    lengths += [(one.scale, one.offset) for one in table.sensors.displacement]
     n = len(table.links)
     pressures = [sensor for actuator in table.links for sensor in actuator.pressure_transducers]
     return PoseModel(
-        length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
+        length_calibration=np.array(lengths),
         pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),
         areas=np.array([type_.cylinder.piston_areas for type_ in table.types]),
         null_vectors=np.ascontiguousarray(measuring.null_vectors),

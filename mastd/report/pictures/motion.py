@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -212,7 +212,7 @@ def _pattern_panels(view: View, patterns: list[InternalForce]) -> tuple[Panel, P
     return time, replace(ranges, title="range of each pattern", x_label="pattern")
 
 
-def _internal_force_panel(view: View, limit: object) -> Panel:
+def _internal_force_panel(view: View, limit: Any) -> Panel:
     bounds = tuple(Bound(sign * 1e-3 * limit, "limit") for sign in (-1, 1)) if _is_number(limit) else ()
     series = curve(view.times, 1e-3 * view.column("internal_force"), view.span, view, "achieved")
     return Panel(

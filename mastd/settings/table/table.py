@@ -228,16 +228,16 @@ class TableSettings(Settings):
     @field_validator("sensors")
     @classmethod
     def _sensors_differ(cls, sensors: SensorSettings, info: ValidationInfo) -> SensorSettings:
-        named = {"accelerometers": sensors.accelerometers, "displacement": sensors.displacement}
-        places = [((kind, k), one) for kind, several in named.items() for k, one in enumerate(several)]
-        count = len(sensors.accelerometers)
-        names: list[Named] = [((*place, "name"), sensor.name) for place, sensor in places]
-        serials: list[Named] = [((*place, "serial"), sensor.serial) for place, sensor in places]
+        felt, beside = sensors.accelerometers, sensors.displacement
+        serials: list[Named] = [(("accelerometers", k, "serial"), one.serial) for k, one in enumerate(felt)]
+        serials += [(("displacement", k, "serial"), one.serial) for k, one in enumerate(beside)]
+        names: list[Named] = [(("accelerometers", k, "name"), one.name) for k, one in enumerate(felt)]
+        lengths: list[Named] = [(("displacement", k, "name"), one.name) for k, one in enumerate(beside)]
         elsewhere: list[Named] = [
             (location, serial) for location, serial in _serials(info.data.get("links", ()))
         ]
         links: list[Named] = [((), link.name) for link in info.data.get("links", ())]
-        problems = _repeated(names[:count], "name") + _repeated(names[count:], "name", links)
+        problems = _repeated(names, "name") + _repeated(lengths, "name", links)
         problems += _repeated(serials, "serial", elsewhere)
         if "neutral_position" in info.data:
             problems += _wrong_displacements(sensors.displacement, info.data["neutral_position"])

@@ -18,7 +18,9 @@ from tests.support.lab import ROOT
 from tests.support.large_table import large_table
 
 TEXT = read_text(ROOT / "config" / "table.yaml")
-LIMIT = "  internal_force: 80 kN                          # assumed: ten times what the starter profiles show\n"
+LIMIT = (
+    "  internal_force: 80 kN                          # assumed: ten times what the starter profiles show\n"
+)
 TWIST = "twist of vertical rear right, rear left, front left and front right"
 
 
@@ -79,7 +81,7 @@ def test_guided_tables_are_squeezed_between_two_and_held_by_one_against_another(
 def test_actuators_of_no_order_have_a_basis_too(count: int) -> None:
     random = np.random.default_rng(count)
     joints = tuple(
-        (tuple(map(float, table)), tuple(map(float, table + [0.0, 0.0, -2.0] + slant)))
+        (tuple(map(float, table)), tuple(map(float, table + slant - [0.0, 0.0, 2.0])))
         for table, slant in zip(
             random.uniform(-2.0, 2.0, (count, 3)), random.uniform(-1.0, 1.0, (count, 3)), strict=True
         )
