@@ -29,7 +29,7 @@ from hil_sim.plant.block import (
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
-from mastd.settings.table.guides import ALL_FREEDOMS
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.held import CARRYING
 from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
@@ -267,10 +267,10 @@ def _fill_guides(block: PlantArrays, table: TableSettings) -> None:
     inertia = np.diag(_about_c(mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia)))
     stiffness = table.guides.stiffness
     omega = 2.0 * math.pi * GUIDE_FREQUENCY if stiffness is None else math.sqrt(stiffness / mass)
-    block.body[BODY.guided] = float(len(table.freedoms) < len(ALL_FREEDOMS))
+    block.body[BODY.guided] = float(len(table.freedoms) < len(AXES))
     block.body[BODY.neutral : BODY.neutral + 3] = table.neutral_position
     block.body[BODY.guide_friction] = table.guides.friction
-    for row, axis, size in zip(block.guides, ALL_FREEDOMS, [mass] * 3 + list(inertia), strict=True):
+    for row, axis, size in zip(block.guides, AXES, [mass] * 3 + list(inertia), strict=True):
         if axis in table.freedoms:
             row[GUIDE.free] = 1.0
         else:

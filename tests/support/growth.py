@@ -9,9 +9,9 @@ import numpy as np
 
 from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, SUPPLY, SUPPLY_STATE
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
-from mastd.kinematics.geometry import AXES
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
+from mastd.settings.core.axes import AXES
 from mastd.wire.access.verbs import Verb
 from tests.support.line import Line, LineRig
 

@@ -17,8 +17,8 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.control.identification.measurement import Measurement
 from mastd.errors import FormatError
 from mastd.record.alignment import find_window
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.payload import SIMULATED, NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 

@@ -158,7 +158,7 @@ def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[
     import numpy as np
 
     from mastd.dynamics.oil_flow import oil_column_modes
-    from mastd.settings.profile.segments import AXES
+    from mastd.settings.core.axes import AXES
 
     frequencies, shapes = oil_column_modes(table, geometry, model)
     return [

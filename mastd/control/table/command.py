@@ -35,9 +35,9 @@ from mastd.errors import SettingsError
 from mastd.kernel import entry
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.table import TableSettings, no_load_speed
 

@@ -29,9 +29,9 @@ from mastd.dynamics.table_model import TableModel
 from mastd.errors import UsageError
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.control import AccelerationSettings
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import NoPayload, Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 

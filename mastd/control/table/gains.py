@@ -19,9 +19,9 @@ from mastd.control.table.closed_loop import ClosedLoop, Gains, Plant
 from mastd.control.table.stability import THIN, least_damping, loops
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.control import AxisGainSettings
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.hydraulics import DriveGainSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings

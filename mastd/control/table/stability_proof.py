@@ -20,8 +20,8 @@ from mastd.control.table.gains import (
 )
 from mastd.control.table.stability import THIN, Mode, least_damped, least_damping, loops
 from mastd.errors import UsageError
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, entries, index_table
-from mastd.record.channels import AXES, Channel
+from mastd.record.channels import Channel
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields

@@ -26,7 +26,6 @@ from mastd.loop.measurement.sensing_kernel import (
     SensingState,
     measure_sample,
 )
-from mastd.record.channels import AXES
 from mastd.safety.faults import Code, Report, bits
 from mastd.safety.feedback import FeedbackFade
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
@@ -35,6 +34,7 @@ from mastd.safety.pace import CommandLoss, PlantClock, SampleLoss
 from mastd.safety.round_trip import LineDelay
 from mastd.safety.states import State
 from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings

@@ -18,7 +18,7 @@ from types import TracebackType
 from mastd import program
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
-from mastd.settings.table.guides import ALL_FREEDOMS as AXES
+from mastd.settings.core.axes import AXES
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 
 REFRESH_S = 0.1

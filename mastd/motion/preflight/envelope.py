@@ -44,8 +44,8 @@ from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
-from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings

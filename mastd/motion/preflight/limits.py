@@ -31,7 +31,7 @@ from mastd.motion.preflight.survey import (
     survey,
 )
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile.profile import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 

@@ -23,7 +23,7 @@ from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings, no_load_speed
 
 HEAVIEST = 3.0

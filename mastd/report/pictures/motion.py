@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.channels import LENGTH_AXES
 from mastd.report.drawing.picture import Bar, Bound, Curve, Mark, Panel
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
 from mastd.report.drawing.tones import ACTUATORS, tone_of
 from mastd.report.numbers import group, part
 from mastd.report.reading import View
+from mastd.settings.core.axes import AXES
 from mastd.signals.metrics import ROTATION_ARM
 
 CLOSE_UP_S: Final = 2.0

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
@@ -19,7 +20,7 @@ from mastd.settings.core.quantity import (
     Point,
 )
 from mastd.settings.table.body import BodySettings
-from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
+from mastd.settings.table.guides import HELD_STILL, GuideSettings
 from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
@@ -115,7 +116,7 @@ class TableSettings(Settings):
     """C in B when every actuator has its neutral length."""
     control_point: Point
     """T in P."""
-    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = ALL_FREEDOMS
+    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = AXES
     """Axes of the pose in which the table moves; guides hold the others at neutral."""
     guides: GuideSettings = GuideSettings()
     body: BodySettings
@@ -138,7 +139,7 @@ class TableSettings(Settings):
         """Largest pose (6,) to either side of neutral, m and rad; hardly any where guides hold an axis."""
         return tuple(
             computed(getattr(self.limits.pose, axis)) if axis in self.freedoms else HELD_STILL
-            for axis in ALL_FREEDOMS
+            for axis in AXES
         )
 
     @property
@@ -156,12 +157,12 @@ class TableSettings(Settings):
     @classmethod
     def _freedoms_differ(cls, freedoms: tuple[Axis, ...]) -> tuple[Axis, ...]:
         refuse(_repeated([((index,), axis) for index, axis in enumerate(freedoms)], "freedom"))
-        return tuple(axis for axis in ALL_FREEDOMS if axis in freedoms)
+        return tuple(axis for axis in AXES if axis in freedoms)
 
     @field_validator("guides")
     @classmethod
     def _guides_guide(cls, guides: GuideSettings, info: ValidationInfo) -> GuideSettings:
-        if guides != GuideSettings() and info.data.get("freedoms") == ALL_FREEDOMS:
+        if guides != GuideSettings() and info.data.get("freedoms") == AXES:
             raise ValueError("with all six freedoms nothing is guided: state freedoms, or leave guides out")
         return guides
 

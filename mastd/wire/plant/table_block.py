@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.settings.table.guides import ALL_FREEDOMS
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings, no_load_speed
 from mastd.wire.common.layout import table_layout
 
@@ -20,7 +20,7 @@ def table_block(table: TableSettings, resting_lengths: FloatArray) -> bytes:
         "table_joints": [link.table_joint for link in links],
         "base_joints": [link.base_joint for link in links],
         "neutral_position": table.neutral_position,
-        "freedoms": [axis in table.freedoms for axis in ALL_FREEDOMS],
+        "freedoms": [axis in table.freedoms for axis in AXES],
         "neutral_lengths": [link.neutral_length for link in links],
         "strokes": [link.stroke for link in links],
         "resting_lengths": resting_lengths,
