@@ -268,7 +268,8 @@ class Envelope:
     def _pose_limit(self) -> Limit:
         poses = self._grid.poses
         worst = np.maximum(self._over_box(poses), self._over_box(-poses))
-        axis = int(np.argmax(worst / self._pose_bounds))
+        free = self._geometry.free_axes
+        axis = free[int(np.argmax((worst / self._pose_bounds)[list(free)]))]
         return _upper("pose", worst[axis], self._pose_bounds[axis], "m" if axis < 3 else "rad", AXES[axis])
 
     def _oil_limits(self, scale: float, forces: FloatArray) -> list[Limit]:

@@ -207,7 +207,8 @@ class Examiner:
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
-        axis = int(np.argmax(findings.axes / self._pose_bounds))
+        free = self._geometry.free_axes
+        axis = free[int(np.argmax((findings.axes / self._pose_bounds)[list(free)]))]
         unit = "m" if axis < 3 else "rad"
         worst, bound = findings.axes[axis], self._pose_bounds[axis]
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])

@@ -30,6 +30,8 @@ HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
 STANDING = 0.7
 """Part of the force that the limits leave an actuator which the weight of that mass may take at rest."""
+RAISED = 0.95
+"""Part of what the actuators hold that is given to a mass: raising it takes more than holding it."""
 _SHARES = 65
 """Distances along a ray that are looked at before its end is found exactly."""
 
@@ -78,12 +80,12 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
-    """Return what it takes that the table stands at neutral: mass that is carried, pressure of the supply.
+    """Return what it takes that the table stands at neutral: mass that is raised, pressure of the supply.
 
     ``model`` of the table with its payload. The pressure is that of the chamber that carries most, with the
     return pressure in the other one. None where the actuators carry no weight.
     """
-    capacity = static_capacity(table, geometry)
+    capacity = RAISED * static_capacity(table, geometry)
     if not math.isfinite(capacity):
         return ()
     mass, x, y = model.values[:3]
