@@ -13,7 +13,6 @@ free of internal force: F = J (JᵀJ)⁻¹ w with the rows of J as in eq. (9b) o
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np

@@ -11,8 +11,8 @@ from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, SUPPLY, SUPPLY_STATE
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
-from mastd.settings.table.limits import FollowingErrorSettings
 from mastd.settings.core.axes import AXES
+from mastd.settings.table.limits import FollowingErrorSettings
 from mastd.wire.access.verbs import Verb
 from tests.support.line import Line, LineRig
 

@@ -38,6 +38,8 @@ LENGTH_KEPT = 0.6
 """Part of the damping with the lowest length gain that a larger one leaves."""
 FEEDBACK_KEPT = 0.5
 """Part of the damping without acceleration feedback that the feedback leaves."""
+TIE = 1e-4
+"""Difference of damping, over critical, below which another length gain decides."""
 MADE_PERIOD = 1e-3
 """s, of a daemon; what the drive does with a length does not depend on it."""
 HALVINGS = 6
@@ -99,15 +101,21 @@ def drive_gains(
         length, damping = (np.array([tried[name][k] for name in names], dtype=float) for k in range(2))
         return float(np.min(least_damping(found, Gains(length, damping, np.zeros(6)))))
 
-    for name in [name for _ in range(SWEEPS) for name in stated if stated[name].pressure_damping is None]:
-        tried = [chosen[name]._replace(pressure_damping=value) for value in DAMPING_GRID]
-        chosen[name] = tried[int(np.argmax([left({**chosen, name: gains}) for gains in tried]))]
     free = [name for name in stated if stated[name].length is None]
+
+    def faster(tried: Mapping[str, DriveGains], length: float) -> dict[str, DriveGains]:
+        return {**tried, **{name: tried[name]._replace(length=length) for name in free}}
+
+    for name in [name for _ in range(SWEEPS) for name in stated if stated[name].pressure_damping is None]:
+        tried = [{**chosen, name: chosen[name]._replace(pressure_damping=value)} for value in DAMPING_GRID]
+        damped = [left(gains) for gains in tried]
+        best = [gains for gains, value in zip(tried, damped, strict=True) if value >= max(damped) - TIE]
+        # Where length gains are low, the least damped oscillation may be that of another type.
+        chosen = max(best, key=lambda gains: left(faster(gains, LENGTH_GRID[0]))) if best[1:] else best[0]
     slowest = left(chosen)
     for length in LENGTH_GRID if free else ():
-        faster = {**chosen, **{name: chosen[name]._replace(length=length) for name in free}}
-        if left(faster) >= LENGTH_KEPT * slowest:
-            return faster
+        if left(faster(chosen, length)) >= LENGTH_KEPT * slowest:
+            return faster(chosen, length)
     return chosen
 
 
