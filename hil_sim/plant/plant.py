@@ -12,7 +12,7 @@ import secrets
 import numpy as np
 
 from hil_sim.faults import Fault, kind_of
-from hil_sim.plant.assembly import assemble, calibration_of
+from hil_sim.plant.assembly import assemble, calibration_of, sample_columns
 from hil_sim.plant.block import (
     ACTUATOR,
     ACTUATOR_STATE,
@@ -34,6 +34,7 @@ from mastd.kernel import entry
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import command_layout, sample_layout
 from mastd.wire.plant.messages import Command, Sample
+from mastd.wire.plant.table_block import instruments
 
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""
@@ -71,7 +72,8 @@ class Plant:
         self.period_ns = period_ns
         self.boot_id = secrets.randbits(62)
         actuators = len(table.links)
-        self.sample_layout = sample_layout(actuators, len(table.sensors.accelerometers))
+        self.sample_layout = sample_layout(*instruments(table))
+        self._columns = sample_columns(table)
         self.command_layout = command_layout(actuators)
         self.command_sequence = -1
         self._actuators = actuators
@@ -137,7 +139,7 @@ class Plant:
         of ``advance``.
         """
         self._read(self._block)
-        sample.values[:] = self._block.measured
+        sample.values[:] = self._block.measured[self._columns]
         if self._calibrated:
             sample.values -= self._offsets
             sample.values /= self._scales
@@ -233,9 +235,8 @@ class Plant:
 
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
-        found = self.sample_layout.slices[
-            {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
-        ]
+        name = {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
+        found = self.sample_layout.slices.get(name, slice(0, 0))
         return range(found.start, found.stop)
 
     def _start_faults(self) -> None:
@@ -275,22 +276,22 @@ class Plant:
             self._clear_faults()
 
     def _break_sensor(self, index: int, kind: str, value: float) -> None:
-        calibration = self._block.calibration
+        calibration, column = self._block.calibration, int(self._columns[index])
         if kind == "offset":
-            calibration[index] = self._healthy[index]
-            calibration[index, CALIBRATION.offset] += value
+            calibration[column] = self._healthy[column]
+            calibration[column, CALIBRATION.offset] += value
         elif kind == "drift":
             tick = float(self._block.drive[DRIVE.tick])
-            calibration[index, CALIBRATION.drift] = value * tick
-            calibration[index, CALIBRATION.drift_start] = (
+            calibration[column, CALIBRATION.drift] = value * tick
+            calibration[column, CALIBRATION.drift_start] = (
                 self._counters[COUNTER.step] // self._counters[COUNTER.tick_steps]
             )
         elif kind == "noise":
-            calibration[index, CALIBRATION.added_noise] = value
+            calibration[column, CALIBRATION.added_noise] = value
         elif kind == "stuck":
             self._read(self._block)
-            calibration[index] = 0.0
-            calibration[index, CALIBRATION.offset] = self._block.measured[index]
+            calibration[column] = 0.0
+            calibration[column, CALIBRATION.offset] = self._block.measured[column]
         else:
             self._broken[index] = kind == "missing"
 

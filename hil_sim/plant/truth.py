@@ -73,6 +73,12 @@ class ActuatorTruth(Settings):
     overlap: Ratio | None = Field(default=None, ge=0, lt=0.5)
     rated_flow: OilFlow | None = Field(default=None, gt=0)
     saturation: Ratio | None = Field(default=None, gt=0, le=1)
+    stiffness: Stiffness | None = Field(default=None, gt=0)
+    """Of an electric drive."""
+    damping: Damping | None = Field(default=None, ge=0)
+    """Of an electric drive."""
+    speed_gain: float | None = Field(default=None, gt=0)
+    """Speed of an electric drive over the one asked for."""
     transducer_scale: float = Field(default=1.0, gt=0)
     """Reading of the length transducer per true length."""
     transducer_offset: Length = 0.0

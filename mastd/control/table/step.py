@@ -24,7 +24,7 @@ from mastd.control.table.data import (
 from mastd.control.table.feedforward import DRIVE, note_opening, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
-from mastd.dynamics.actuator import mean_over_lap, oil_spring
+from mastd.dynamics.actuator import ACTUATOR, mean_over_lap, oil_spring
 from mastd.dynamics.table_model import actuator_forces
 from mastd.kernel import entry_kernel, kernel
 from mastd.kinematics.inverse import actuator_motion
@@ -149,8 +149,10 @@ def follow_motion(c: Control, motion: FloatArray) -> None:
     )
     forces_of(c, state.motion, command.accelerations, command.forces)
     for i in range(command.forces.shape[0]):
-        command.forces[i] += sealed[i]
-        state.last_seals[i] = sealed[i]
+        # The reference is what is measured: a load cell stands after the seals.
+        felt = sealed[i] * c.model.nominal[i, ACTUATOR.felt_friction]
+        command.forces[i] += felt
+        state.last_seals[i] = felt
 
 
 @kernel

@@ -105,6 +105,8 @@ def learn_valves(learned: Learned, measured: Measured, supply: float, period: fl
     """
     for i in range(learned.actuators.shape[0]):
         m, known, row = learned.valve_memory[i], learned.known[i], learned.actuators[i]
+        if known[ACTUATOR.full_speed] > 0.0:
+            continue  # neither valve nor oil
         opening, force = measured.spools[i], measured.forces[i]
         passed, slope = _nominal_speed(m, known, opening, force, supply)
         usable = whole and abs(opening) <= 1.0 and m[V.samples] > 0.0
