@@ -1,10 +1,10 @@
 """What a simulated table is really like in the benches of its control: seeded, and unknown to the daemon.
 
 Every value is uniform within its bounds and each actuator has its own: valve gain, oil stiffness and
-friction ± 10 % (of electric drives stiffness, friction and frequency of the velocity loop), delay of the valve
-± 0.25 ms, overlap 0.5 % (the settings say 0.1 %). The payload's mass and the height of its centre of gravity
-above C are ± 10 % of what the profile says, its own inertia goes with the mass, and the centre of gravity
-stands up to 50 mm beside the middle. Noise of the sensors is that of the table's settings.
+friction ± 10 % (of electric drives stiffness, friction and frequency of the velocity loop), delay of the
+valve ± 0.25 ms, overlap 0.5 % (the settings say 0.1 %). The payload's mass and the height of its centre of
+gravity above C are ± 10 % of what the profile says, its own inertia goes with the mass, and the centre of
+gravity stands up to 50 mm beside the middle. Noise of the sensors is that of the table's settings.
 """
 
 from __future__ import annotations
