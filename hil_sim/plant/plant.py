@@ -11,7 +11,7 @@ import secrets
 
 import numpy as np
 
-from hil_sim.faults import Fault, kind_of
+from hil_sim.faults import CHANNELS, Fault, kind_of
 from hil_sim.plant.assembly import assemble, calibration_of, sample_columns
 from hil_sim.plant.block import (
     ACTUATOR,
@@ -39,6 +39,9 @@ from mastd.wire.plant.table_block import instruments
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""
 
+OIL_FAULTS = frozenset({"supply-weak", "oil-level", "oil-temperature", "filter-blocked"})
+"""Faults of the power pack beside its loss, which is that of the power where all drives are electric."""
+
 _SPOOL_LAW = [ACTUATOR.spool_rate_kept, ACTUATOR.spool_rate_gain]
 
 
@@ -61,7 +64,7 @@ class _Stamps:
 
 
 class Plant:
-    """Hydraulic table with supply, drive, sensors and faults; starts off, lying on its stops.
+    """Table with supply, drive, sensors and faults; starts off, lying on its stops.
 
     ``period_ns`` is the period of the commands. ``seed`` feeds the sensors' noise. Raises SettingsError when
     the truth does not fit the table.
@@ -158,11 +161,13 @@ class Plant:
                 sample.values[index] = np.nan
 
     def inject(self, fault: Fault) -> None:
-        """Schedule a fault; raise UsageError for a channel or actuator that the plant does not have."""
+        """Schedule a fault; raise UsageError for what the plant does not have."""
         sensor = fault.sensor
         count = len(self.channels(sensor[0])) if sensor is not None else self._actuators
         if kind_of(fault.name).channels and not 0 <= fault.channel < count:
             raise UsageError(f"fault {fault.name}: no channel {fault.channel + 1}, there are {count}")
+        if not self.suffers(fault.name):
+            raise UsageError(f"fault {fault.name}: the plant has nothing that it could befall")
         self._scheduled.append(fault)
         self._scheduled.sort(key=lambda one: one.start_ns)
 
@@ -232,6 +237,13 @@ class Plant:
         block.history[:] = block.history[last]
         block.drive_state[:] = 0.0
         self._counters[COUNTER.step] = 0
+
+    def suffers(self, fault: str) -> bool:
+        """Return whether the plant has what a fault of this name befalls: such sensors, oil."""
+        sensor = fault.partition("-")[0]
+        if sensor in CHANNELS:
+            return len(self.channels(sensor)) > 0
+        return fault not in OIL_FAULTS or bool(self._block.supply[SUPPLY.high_pressure] > 0.0)
 
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""

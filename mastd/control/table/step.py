@@ -60,7 +60,8 @@ def update_valves(c: Control, periods: int) -> None:
     """Learn gain, overlap, softness and leakage of each actuator from this period's sample."""
     if c.constants.valve_learning:
         whole = c.inputs[INPUT.contiguous] > 0.0 and c.inputs[INPUT.engaged] > 0.0 and periods == 1
-        learn_valves(c.learned, c.measured, c.inputs[INPUT.supply_pressure], c.constants.period, whole)
+        seals, supply = c.state.last_seals, c.inputs[INPUT.supply_pressure]
+        learn_valves(c.learned, c.measured, seals, supply, c.constants.period, whole)
 
 
 @kernel
@@ -150,9 +151,8 @@ def follow_motion(c: Control, motion: FloatArray) -> None:
     forces_of(c, state.motion, command.accelerations, command.forces)
     for i in range(command.forces.shape[0]):
         # The reference is what is measured: a load cell stands after the seals.
-        felt = sealed[i] * c.model.nominal[i, ACTUATOR.felt_friction]
-        command.forces[i] += felt
-        state.last_seals[i] = felt
+        command.forces[i] += sealed[i] * c.model.nominal[i, ACTUATOR.felt_friction]
+        state.last_seals[i] = sealed[i]
 
 
 @kernel

@@ -234,9 +234,9 @@ class TableSettings(Settings):
                     raise ValueError(f"neither {one} nor actuators are stated: {advice}")
         hydraulic = bool(actuators) or "actuator" in stated
         if hydraulic and info.data.get("supply", ...) is None:
-            raise ValueError("are hydraulic, and supply is missing")
+            raise ValueError("supply is missing, and there are hydraulic actuators")
         if not hydraulic and info.data.get("supply") is not None:
-            raise ValueError("are all electric: leave supply out")
+            raise ValueError("supply stands there, but all actuators are electric: leave it out")
         twice = sorted(set(actuators) & set(info.data.get("electric_actuators", {})))
         if twice:
             raise ValueError(f"{twice[0]} stands in electric_actuators too: give the types different names")
