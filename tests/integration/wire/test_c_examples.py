@@ -267,7 +267,9 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
     assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old or invalid"
 
 
-@pytest.mark.parametrize(("table", "axis"), [("eight_actuators", "heave"), ("uniaxial", "surge")])
+@pytest.mark.parametrize(
+    ("table", "axis"), [("eight_actuators", "heave"), ("uniaxial", "surge"), ("uniaxial_electric", "surge")]
+)
 def test_the_same_bridge_serves_the_table_of_another_laboratory(
     lab: Lab, start: Start, table: str, axis: str
 ) -> None:
