@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.computed import with_computed_settings
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
+    from mastd.dynamics.oil_flow import spring_words
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.design import null_vectors
     from mastd.kinematics.geometry import Geometry
@@ -124,7 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
         print("\n".join(_pattern_lines(patterns)))
-        what = "oil columns" if table.supply is not None else "drives"
+        what = {"drive": "drives", "oil-column": "oil columns"}.get(
+            spring_words(table), "oil columns and drives"
+        )
         print(f"{what} at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")

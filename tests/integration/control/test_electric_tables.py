@@ -56,7 +56,7 @@ def test_an_electric_table_follows_at_the_first_attempt(text: str, tmp_path: Pat
 @pytest.mark.parametrize("feedback", ["pressure_difference", "load_cell"])
 def test_a_hydraulic_table_follows_by_another_feedback(feedback: str, tmp_path: Path) -> None:
     found = played(installed(hydraulic(feedback), tmp_path), "surge", 1.0)
-    assert missed(found, "surge") < 0.04
+    assert missed(found, "surge") < 0.025
     assert not found.indicated
     assert f"{feedback}.1" in found.columns
     assert "pressure_1.1" not in found.columns
