@@ -13,6 +13,8 @@ from mastd.index_table import size_of
 from mastd.safety.codes import CODES, Code, bits
 from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
+from mastd.settings.table.actuators import force_readings
+from mastd.settings.table.hydraulics import SupplyLimitSettings
 from mastd.settings.table.table import TableSettings
 
 OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
@@ -60,13 +62,19 @@ class Scalar:
 
 def scalars(table: TableSettings) -> tuple[Scalar, ...]:
     """Return the conditions that are one number of the frame each."""
-    limits, supply = table.limits, table.supply.limits
+    limits = table.limits
     residual, drift, internal = limits.redundancy_residual, limits.redundancy_drift, limits.internal_force
     return (
         Scalar(Code.REDUNDANCY, "redundancy_residual", -residual, residual),
         Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
         Scalar(Code.INTERNAL_FORCE, "internal_force", -internal, internal),
         Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
+        *(_oil_scalars(table.supply.limits) if table.supply is not None else ()),
+    )
+
+
+def _oil_scalars(supply: SupplyLimitSettings) -> tuple[Scalar, ...]:
+    return (
         Scalar(Code.SUPPLY_PRESSURE, "sample.supply_pressure", supply.minimum_pressure, math.inf),
         Scalar(Code.SUPPLY_FLOW, "sample.supply_flow", -math.inf, supply.maximum_flow),
         Scalar(Code.OIL_TEMPERATURE, "sample.oil_temperature", 0.0, supply.maximum_oil_temperature),
@@ -92,7 +100,6 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     values[LIMIT.stuck_travel] = guard.stuck_travel
     values[LIMIT.overrange] = sensors.length.overrange
     values[LIMIT.jump_margin] = guard.jump_margin
-    values[LIMIT.minimum_pressure], values[LIMIT.maximum_pressure] = sensors.pressure.range
     return values
 
 
@@ -128,7 +135,7 @@ class Guard:
     def __init__(
         self, table: TableSettings, guard: GuardSettings, period: float, columns: Mapping[str, int]
     ) -> None:
-        checks, n = scalars(table), len(table.links)
+        checks, n, readings = scalars(table), len(table.links), force_readings(table)
         delays: IntArray = np.zeros(CODES, dtype=np.int64)
         for code, delay in _delays(guard).items():
             delays[code] = round(delay / period)
@@ -136,17 +143,17 @@ class Guard:
             neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
             strokes=np.array([actuator.stroke for actuator in table.links]),
             velocities=np.array(table.velocities),
-            forces=table.limits.force_share
-            * np.array([type_.cylinder.maximum_force for type_ in table.types]),
+            forces=table.limits.force_share * np.array([type_.body.maximum_force for type_ in table.types]),
             accelerations=np.full(n, table.limits.acceleration),
             limits=_limits(table, guard),
+            ranges=np.array([one.range for one in readings]).reshape(-1, 2),
             scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),
             delays=delays,
         )
         self.state = GuardState(
             memory=np.zeros((size_of(MEMORY), n)),
-            readings=np.zeros((size_of(READING), 3 * n)),
+            readings=np.zeros((size_of(READING), len(readings) + n)),
             counts=np.zeros(CODES, dtype=np.int64),
             detail=np.zeros((CODES, 3)),
         )

@@ -107,5 +107,5 @@ def _channels(table: TableSettings, rigs: RigsSettings | None, daemon: DaemonSet
     from mastd.loop.rigs.rigs import rig_channels
     from mastd.record.channels import ChannelSet
 
-    frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs) if rigs else ())
+    frame = Frame.of(table, rig_channels(rigs) if rigs else ())
     return ChannelSet(frame.channels, daemon.period_ns)

@@ -103,7 +103,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
 
     chambers = np.stack([sampled(_numbered(f"pressure_{chamber}", actuators)) for chamber in (1, 2)], axis=2)
     transducers = [
-        [(one.scale, one.offset) for one in actuator.pressure_transducers] for actuator in table.links
+        [(one.scale, one.offset) for one in actuator.pressure_transducers or ()] for actuator in table.links
     ]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     accelerometers = table.sensors.accelerometers

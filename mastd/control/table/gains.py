@@ -74,7 +74,7 @@ def with_drive_gains(table: TableSettings) -> TableSettings:
     """Return the table with the gains of its drive, computed where it states none."""
     names = [link.actuator or "" for link in table.links]
     stated = {
-        name: DriveGains(type_.gains.length_gain, type_.gains.pressure_damping)
+        name: DriveGains(type_.gains.length_gain, type_.stated_damping)
         for name, type_ in zip(names, table.types, strict=True)
     }
     if not any(None in gains for gains in stated.values()):
@@ -133,12 +133,20 @@ def _changed(table: TableSettings, chosen: Mapping[str, DriveGains]) -> TableSet
         gains = {field: getattr(stated, field) for field in DriveGainSettings.model_fields}
         return DriveGainSettings(**{**gains, **changed(name)})
 
-    types = {
-        name: actuator.model_copy(update={"drive": own(name, actuator.drive or table.drive)})
-        for name, actuator in table.actuators.items()
-        if name in chosen
-    }
-    return table.model_copy(update={"actuators": {**table.actuators, **types}})
+    types, electric = (
+        {
+            name: actuator.model_copy(update={"drive": own(name, actuator.drive or table.drive)})
+            for name, actuator in kinds.items()
+            if name in chosen
+        }
+        for kinds in (table.actuators, table.electric_actuators)
+    )
+    return table.model_copy(
+        update={
+            "actuators": {**table.actuators, **types},
+            "electric_actuators": {**table.electric_actuators, **electric},
+        }
+    )
 
 
 def with_feedback_gains(table: TableSettings, daemon: DaemonSettings) -> DaemonSettings:

@@ -71,7 +71,7 @@ class Cycle:
         identified: IdentifiedSettings | None = None,
         rigs: RigsSettings = NO_RIGS,
     ) -> None:
-        self.frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs))
+        self.frame = Frame.of(table, rig_channels(rigs))
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self.command.sequence = -1  # none was sent

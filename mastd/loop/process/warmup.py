@@ -75,7 +75,9 @@ def compile_kernels(installation: Installation) -> None:
         np.zeros(6),
         sample.field("lengths"),
     )
-    sample.field("supply_pressure")[:] = installation.table.supply.pressure
+    supply = installation.table.supply
+    if supply is not None:
+        sample.field("supply_pressure")[:] = supply.pressure
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
     for step, verb in enumerate(verbs):

@@ -189,7 +189,7 @@ class Generation:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        frame = Frame(len(table.links), len(table.sensors.accelerometers), installation.rig_channels)
+        frame = Frame.of(table, installation.rig_channels)
         self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
@@ -19,21 +19,32 @@ from mastd.settings.core.quantity import (
     Length,
     Point,
 )
+from mastd.settings.table.actuators import (
+    ActuatorType,
+    feedback_problems,
+    force_problems,
+    no_load_speed,
+    sensor_problems,
+    transducer_problems,
+)
 from mastd.settings.table.body import BodySettings
+from mastd.settings.table.electric import ElectricSettings, ElectricTypeSettings
 from mastd.settings.table.guides import HELD_STILL, GuideSettings
 from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
-    DriveGainSettings,
     DriveSettings,
+    Feedback,
     SupplySettings,
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
 from mastd.settings.table.sensors import (
     LengthTransducerSettings,
+    LoadCellSettings,
     Name,
+    PressureDifferenceSettings,
     PressureTransducerSettings,
     SensorSettings,
 )
@@ -66,8 +77,12 @@ class LinkSettings(Settings):
     stroke: Length = Field(gt=0)
     """Travel to either side of the neutral length."""
     transducer: LengthTransducerSettings
-    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings]
-    """Chamber 1, which extends the actuator, and chamber 2."""
+    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings] | None = None
+    """Chamber 1, which extends the actuator, and chamber 2; where the feedback is chamber_pressures."""
+    pressure_difference_transducer: PressureDifferenceSettings | None = None
+    """Where the feedback is pressure_difference."""
+    load_cell: LoadCellSettings | None = None
+    """Where the feedback is load_cell."""
 
     @field_validator("stroke")
     @classmethod
@@ -76,31 +91,6 @@ class LinkSettings(Settings):
         if not (stroke < neutral_length):
             raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
         return stroke
-
-
-class ActuatorType(NamedTuple):
-    """What stands between the joints of a link."""
-
-    cylinder: ActuatorSettings
-    valve: ValveSettings
-    gains: DriveGainSettings
-
-    @property
-    def valve_lead(self) -> float:
-        """Of the drive, s."""
-        if self.gains.valve_lead is not None:
-            return self.gains.valve_lead
-        return self.valve.delay + self.valve.damping_ratio / (math.pi * self.valve.natural_frequency)
-
-    @property
-    def length_gain(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.length_gain)
-
-    @property
-    def pressure_damping(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.pressure_damping)
 
 
 class TableSettings(Settings):
@@ -120,7 +110,12 @@ class TableSettings(Settings):
     """Axes of the pose in which the table moves; guides hold the others at neutral."""
     guides: GuideSettings = GuideSettings()
     body: BodySettings
-    supply: SupplySettings
+    supply: SupplySettings | None = None
+    """Of the hydraulic actuators; none where all are electric."""
+    electric: ElectricSettings | None = None
+    """The electric drive of all links, in place of ``actuator`` and ``valve``."""
+    electric_actuators: dict[Name, ElectricTypeSettings] = Field(default_factory=dict)
+    """Types of electric drives by name, beside those of ``actuators``."""
     actuator: ActuatorSettings | None = None
     valve: ValveSettings | None = None
     actuators: Annotated[dict[Name, ActuatorTypeSettings], Field(validate_default=True)] = Field(
@@ -147,11 +142,25 @@ class TableSettings(Settings):
         """The type of each link's actuator, in the order of the links."""
         if self.actuator is not None and self.valve is not None:
             return (ActuatorType(self.actuator, self.valve, self.drive),) * len(self.links)
+        if self.electric is not None:
+            return (ActuatorType(self.electric, self.electric.velocity_loop, self.drive),) * len(self.links)
         found = {
             name: ActuatorType(actuator, actuator.valve, actuator.drive or self.drive)
             for name, actuator in self.actuators.items()
         }
+        for name, drive in self.electric_actuators.items():
+            found[name] = ActuatorType(drive, drive.velocity_loop, drive.drive or self.drive)
         return tuple(found[link.actuator or ""] for link in self.links)
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What measures the force of each link's actuator."""
+        return tuple(type_.feedback for type_ in self.types)
+
+    @property
+    def measures_forces(self) -> bool:
+        """Something measures the forces of the actuators."""
+        return "none" not in self.feedback
 
     @field_validator("freedoms")
     @classmethod
@@ -170,9 +179,9 @@ class TableSettings(Settings):
     def velocities(self) -> tuple[float, ...]:
         """Limit of the velocity of each link's actuator, m/s."""
         stated = self.limits.velocity
-        if stated is not None and not self.actuators:
+        if stated is not None and not (self.actuators or self.electric_actuators):
             return (stated,) * len(self.links)
-        speeds = (no_load_speed(type_.cylinder, type_.valve, self.supply) for type_ in self.types)
+        speeds = (type_.no_load_speed(self.supply) for type_ in self.types)
         return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
 
     @field_validator("links")
@@ -191,8 +200,11 @@ class TableSettings(Settings):
         if neutral_position is not None:
             wrong = _wrong_lengths(links, neutral_position)
             problems += wrong or left_free(_joints(links), neutral_position, freedoms)
-        if "actuators" in info.data:
-            problems += _wrong_types(links, info.data["actuators"])
+        if {"actuators", "electric_actuators", "actuator", "electric"} <= info.data.keys():
+            kinds = {**info.data["actuators"], **info.data["electric_actuators"]}
+            unknown = _wrong_types(links, kinds)
+            one = info.data["actuator"] or info.data["electric"]
+            problems += unknown or _wrong_feedback(links, one, kinds, len(freedoms))
         refuse(problems)
         return links
 
@@ -202,7 +214,7 @@ class TableSettings(Settings):
         cls, actuator: ActuatorSettings | None, info: ValidationInfo
     ) -> ActuatorSettings | None:
         if actuator is not None:
-            refuse(_force_problems(actuator, info.data.get("supply")))
+            refuse(force_problems(actuator, info.data.get("supply")))
         return actuator
 
     @field_validator("actuators")
@@ -210,16 +222,28 @@ class TableSettings(Settings):
     def _types_fit(
         cls, actuators: dict[str, ActuatorTypeSettings], info: ValidationInfo
     ) -> dict[str, ActuatorTypeSettings]:
-        advice = "state the types of actuators by name, or actuator and valve for all links"
-        for one in ("actuator", "valve"):
-            stated = info.data.get(one, ...)
-            if actuators and stated is not None:
-                raise ValueError(f"stands beside {one}: {advice}")
-            if not actuators and stated is None:
-                raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        named = {**actuators, **info.data.get("electric_actuators", {})}
+        advice = "state the types of actuators by name, or actuator and valve or electric for all links"
+        stated = [one for one in ("actuator", "valve", "electric") if info.data.get(one, ...) is not None]
+        if named and stated:
+            raise ValueError(f"stands beside {stated[0]}: {advice}")
+        if "electric" in stated and len(stated) > 1:
+            raise ValueError(f"electric stands beside {stated[0]}: {advice}")
+        if not named and "electric" not in stated:
+            for one in ("actuator", "valve"):
+                if one not in stated:
+                    raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        hydraulic = bool(actuators) or "actuator" in stated
+        if hydraulic and info.data.get("supply", ...) is None:
+            raise ValueError("supply is missing, and there are hydraulic actuators")
+        if not hydraulic and info.data.get("supply") is not None:
+            raise ValueError("supply stands there, but all actuators are electric: leave it out")
+        twice = sorted(set(actuators) & set(info.data.get("electric_actuators", {})))
+        if twice:
+            raise ValueError(f"{twice[0]} stands in electric_actuators too: give the types different names")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
-            found = _force_problems(actuator, info.data.get("supply"))
+            found = force_problems(actuator, info.data.get("supply"))
             problems += [((name, *location), what) for location, what in found]
         refuse(problems)
         return actuators
@@ -239,7 +263,15 @@ class TableSettings(Settings):
         elsewhere: list[Named] = [
             (location, serial) for location, serial in _serials(info.data.get("links", ()))
         ]
-        refuse(_repeated(names, "name") + _repeated(serials, "serial", elsewhere))
+        problems = _repeated(names, "name") + _repeated(serials, "serial", elsewhere)
+        kinds = [one for one in (info.data.get("actuator"), info.data.get("electric")) if one is not None] + [
+            *info.data.get("actuators", {}).values(),
+            *info.data.get("electric_actuators", {}).values(),
+        ]
+        problems += sensor_problems(
+            sensors, [kind.feedback for kind in kinds], info.data.get("supply") is not None
+        )
+        refuse(problems)
         return sensors
 
     @field_validator("limits")
@@ -258,13 +290,21 @@ class TableSettings(Settings):
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
         supply = info.data.get("supply")
-        known = [one for one in types if one[1] is not None] or types[:1]
-        speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
+        known = [one for one in types if one[1] is not None]
+        electric = {"": info.data.get("electric")}
+        electric |= {f" of {name}": type_ for name, type_ in info.data.get("electric_actuators", {}).items()}
+        reached = [
+            (no_load_speed(actuator, valve, supply), f"valve, supply and piston area{name}")
+            for name, actuator, valve in known
+        ] + [
+            (type_.maximum_speed, f"the maximum speed of the electric drive{name}")
+            for name, type_ in electric.items()
+            if type_ is not None
+        ]
+        speed, what_limits = max(reached, default=(math.inf, ""))
         if limits.velocity is not None and not (limits.velocity <= speed):
-            what = (
-                f"is {limits.velocity:g} m/s, "
-                f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
-            )
+            verb = "allows" if what_limits.startswith("the maximum") else "allow"
+            what = f"is {limits.velocity:g} m/s, but {what_limits} {verb} only {speed:.4g} m/s"
             problems.append((("velocity",), what))
         if "links" in info.data and "neutral_position" in info.data:
             place = info.data["neutral_position"], info.data.get("freedoms", ())
@@ -288,40 +328,21 @@ class TableSettings(Settings):
         return supports
 
 
-def no_load_speed(
-    actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
-) -> float:
-    """Return the speed in m/s of an unloaded actuator at full opening, infinite if a part is not known.
-
-    Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
-    (table-control study, section 5.1).
-    """
-    if actuator is None or valve is None or supply is None:
-        return math.inf
-    drop = supply.pressure - supply.return_pressure
-    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
-
-
-def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
-    """Return what the pressures of the supply do not give an actuator."""
-    problems: list[Problem] = []
-    if supply is None:
-        return problems
-    reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
-    if not (actuator.maximum_force <= 1.05 * reach):
-        what = (
-            f"is {actuator.maximum_force / 1e3:g} kN, "
-            f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
-        )
-        problems.append((("maximum_force",), what))
-    if not (actuator.relief_pressure >= supply.pressure):
-        what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
-        problems.append((("relief_pressure",), what))
-    return problems
+def _wrong_feedback(
+    links: tuple[LinkSettings, ...],
+    one: ActuatorSettings | ElectricSettings | None,
+    kinds: dict[str, ActuatorTypeSettings | ElectricTypeSettings],
+    freedoms: int,
+) -> list[Problem]:
+    """Return what the links lack for the feedback of their types, ``one`` or ``kinds`` by name."""
+    if one is None and not kinds:
+        return []
+    feedback = [(one or kinds[link.actuator or ""]).feedback for link in links]
+    return transducer_problems(links, feedback) or feedback_problems(feedback, freedoms)
 
 
 def _wrong_types(
-    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings]
+    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings | ElectricTypeSettings]
 ) -> list[Problem]:
     """Return what is wrong with the names of the links' types, known are those of the table."""
     problems: list[Problem] = []
@@ -377,8 +398,11 @@ def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:
     found: list[Named] = []
     for index, link in enumerate(links):
         found.append(((index, "transducer", "serial"), link.transducer.serial))
-        for chamber, transducer in enumerate(link.pressure_transducers):
+        for chamber, transducer in enumerate(link.pressure_transducers or ()):
             found.append(((index, "pressure_transducers", chamber, "serial"), transducer.serial))
+        for key in ("pressure_difference_transducer", "load_cell"):
+            if (single := getattr(link, key)) is not None:
+                found.append(((index, key, "serial"), single.serial))
     return found
 
 

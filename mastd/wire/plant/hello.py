@@ -41,11 +41,20 @@ class LinkTerms:
 
     @classmethod
     def of(
-        cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int, table: bytes = b""
+        cls,
+        actuators: int,
+        accelerometers: int,
+        mode: Mode,
+        period_ns: int,
+        table: bytes = b"",
+        sample: Layout | None = None,
     ) -> LinkTerms:
-        """Return the terms of a table with so many actuators and single-axis sensors."""
+        """Return the terms of a table with so many actuators and single-axis sensors.
+
+        ``sample``: the layout of its samples, if not all actuators have two chamber pressures.
+        """
         return cls(
-            sample_layout(actuators, accelerometers),
+            sample or sample_layout(actuators, accelerometers),
             command_layout(actuators),
             mode,
             period_ns,
