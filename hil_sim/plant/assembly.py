@@ -26,12 +26,16 @@ from hil_sim.plant.block import (
     PlantArrays,
     plant_arrays,
 )
-from hil_sim.plant.truth import ActuatorTruth, PlantTruth
-from mastd.arrays import FloatArray
+from hil_sim.plant.truth import PlantTruth, true_actuators
+from mastd.arrays import FloatArray, IntArray
+from mastd.dynamics.actuator import ACTUATOR as KNOWN
+from mastd.dynamics.actuator import actuator_rows
 from mastd.errors import SettingsError
-from mastd.settings.table.guides import ALL_FREEDOMS
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
+from mastd.settings.table.electric import FEEDBACK_CODES, ElectricSettings
 from mastd.settings.table.held import CARRYING
-from mastd.settings.table.table import ActuatorType, TableSettings
+from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import Layout
 
 MAX_STEP = 125.0e-6
@@ -42,20 +46,6 @@ GUIDE_DAMPING = 0.05
 """Damping ratio of the bare table on its bearings."""
 MIN_SUPPLY_RATIO = 0.9
 """The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
-
-# Parameters that the seeded deviation spreads, in the order of its random numbers.
-_SPREAD = (
-    "bulk_modulus",
-    "leakage",
-    "coulomb",
-    "viscous",
-    "natural_frequency",
-    "damping_ratio",
-    "delay",
-    "opening_rate",
-    "overlap",
-    "rated_flow",
-)
 
 
 def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) -> PlantArrays:
@@ -80,70 +70,6 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     return block
 
 
-def nominal_actuator(type_: ActuatorType) -> dict[str, float]:
-    """Return the nominal hydraulic parameters of one actuator by the names of ``ActuatorTruth``."""
-    actuator, valve, _ = type_
-    friction = actuator.friction
-    return {
-        "area_1": actuator.piston_areas[0],
-        "area_2": actuator.piston_areas[1],
-        "dead_length": actuator.dead_length,
-        "bulk_modulus": actuator.bulk_modulus,
-        "leakage": actuator.leakage,
-        "relief_pressure": actuator.relief_pressure,
-        "coulomb": friction.coulomb,
-        "breakaway": friction.breakaway,
-        "stribeck_velocity": friction.stribeck_velocity,
-        "viscous": friction.viscous,
-        "bristle_stiffness": friction.bristle_stiffness,
-        "bristle_damping": friction.bristle_damping,
-        "stop_stiffness": actuator.end_stop.stiffness,
-        "stop_damping": actuator.end_stop.damping,
-        "natural_frequency": valve.natural_frequency,
-        "damping_ratio": valve.damping_ratio,
-        "delay": valve.delay,
-        "opening_rate": valve.opening_rate,
-        "overlap": valve.overlap,
-        "rated_flow": valve.rated_flow,
-        "saturation": valve.saturation,
-    }
-
-
-def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, float]]:
-    """Return the true hydraulics of each actuator: nominal, spread by the seed, or as the truth says.
-
-    Raises SettingsError when the truth names an actuator that the table does not have, or one twice.
-    """
-    names = [actuator.name for actuator in table.links]
-    stated: dict[str, ActuatorTruth] = {}
-    problems = []
-    for index, actuator in enumerate(truth.actuators):
-        if actuator.link not in names:
-            problems.append(
-                f"actuators[{index}].link: no actuator {actuator.link!r}, the table has {', '.join(names)}"
-            )
-        elif actuator.link in stated:
-            problems.append(f"actuators[{index}].link: {actuator.link!r} listed twice")
-        stated[actuator.link] = actuator
-    if problems:
-        raise SettingsError([f"plant truth {truth.name!r}: {problem}" for problem in problems])
-    generator = np.random.Generator(np.random.PCG64(truth.deviation.seed))
-    factors = 1.0 + truth.deviation.spread * generator.uniform(-1.0, 1.0, (len(names), len(_SPREAD)))
-    actuators = []
-    for name, type_, row in zip(names, table.types, factors, strict=True):
-        values = nominal_actuator(type_)
-        for key, factor in zip(_SPREAD, row, strict=True):
-            values[key] *= float(factor)
-        values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
-        if name in stated:
-            own = stated[name].model_dump(
-                exclude_none=True, exclude={"link", "transducer_scale", "transducer_offset"}
-            )
-            values.update(own)
-        actuators.append(values)
-    return actuators
-
-
 class _Calibrated(Protocol):
     """A sensor of the table's settings."""
 
@@ -161,11 +87,18 @@ def calibration_of(table: TableSettings, layout: Layout) -> tuple[FloatArray, Fl
     scales, offsets = np.ones(layout.size), np.zeros(layout.size)
     sensors: dict[str, Sequence[_Calibrated]] = {
         "lengths": [actuator.transducer for actuator in table.links],
-        "pressures": [sensor for actuator in table.links for sensor in actuator.pressure_transducers],
         "accelerometers": table.sensors.accelerometers,
-        **({"displacements": table.sensors.displacement} if table.sensors.displacement else {}),
+        "displacements": table.sensors.displacement,
     }
+    links = table.links
+    sensors["pressures"] = [one for link in links for one in link.pressure_transducers or ()]
+    sensors["pressure_differences"] = [
+        link.pressure_difference_transducer for link in links if link.pressure_difference_transducer
+    ]
+    sensors["load_cells"] = [link.load_cell for link in links if link.load_cell]
     for name, several in sensors.items():
+        if not several:
+            continue
         scales[layout.slices[name]] = [sensor.scale for sensor in several]
         offsets[layout.slices[name]] = [sensor.offset for sensor in several]
     return scales, offsets
@@ -177,15 +110,24 @@ def valve_gain(rated_flow: float, rated_pressure_drop: float, saturation: float)
     return gain, math.sqrt(1.0 - saturation * saturation) / saturation
 
 
+def sample_columns(table: TableSettings) -> IntArray:
+    """Return which numbers of ``PlantArrays.measured`` a sample of ``table`` has, in its order."""
+    n = len(table.links)
+    pairs = [(kind, n + 2 * i) for i, kind in enumerate(table.feedback)]
+    chambers = [k for kind, first in pairs if kind == "chamber_pressures" for k in (first, first + 1)]
+    single = [
+        first for wanted in ("pressure_difference", "load_cell") for kind, first in pairs if kind == wanted
+    ]
+    supply = range(4 * n, 4 * n + 7) if table.supply is not None else ()
+    accelerometers = range(4 * n + 7, 4 * n + 7 + len(table.sensors.accelerometers))
+    beside = range(accelerometers.stop, accelerometers.stop + len(table.sensors.displacement))
+    spools = range(3 * n, 4 * n)
+    return np.array([*range(n), *chambers, *single, *spools, *supply, *accelerometers, *beside])
+
+
 def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth, step: float) -> None:
     longest_delay = (VALVE_ROWS - 2) * block.counters[COUNTER.tick_steps] * step
     columns = {
-        ACTUATOR.area_1: "area_1",
-        ACTUATOR.area_2: "area_2",
-        ACTUATOR.dead_length: "dead_length",
-        ACTUATOR.bulk_modulus: "bulk_modulus",
-        ACTUATOR.leakage: "leakage",
-        ACTUATOR.relief_pressure: "relief_pressure",
         ACTUATOR.coulomb: "coulomb",
         ACTUATOR.breakaway: "breakaway",
         ACTUATOR.stribeck_speed: "stribeck_velocity",
@@ -194,6 +136,14 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         ACTUATOR.bristle_damping: "bristle_damping",
         ACTUATOR.stop_stiffness: "stop_stiffness",
         ACTUATOR.stop_damping: "stop_damping",
+    }
+    hydraulic = {
+        ACTUATOR.area_1: "area_1",
+        ACTUATOR.area_2: "area_2",
+        ACTUATOR.dead_length: "dead_length",
+        ACTUATOR.bulk_modulus: "bulk_modulus",
+        ACTUATOR.leakage: "leakage",
+        ACTUATOR.relief_pressure: "relief_pressure",
         ACTUATOR.opening_rate: "opening_rate",
         ACTUATOR.overlap: "overlap",
     }
@@ -203,14 +153,18 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
         row[ACTUATOR.neutral_length] = actuator.neutral_length
         row[ACTUATOR.stroke] = actuator.stroke
-        for column, key in columns.items():
+        row[ACTUATOR.feedback] = FEEDBACK_CODES[type_.feedback]
+        for column, key in (columns if type_.electric is not None else {**columns, **hydraulic}).items():
             row[column] = true[key]
-        row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
-        row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
-        row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
-        row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
-        )
+        if type_.electric is not None:
+            _fill_electric(row, type_.electric, true)
+        else:
+            row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
+            row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
+            row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
+            row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
+                true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
+            )
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * true["natural_frequency"]
         damped = step * true["damping_ratio"] * omega
@@ -218,10 +172,20 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
         row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
         if not true["delay"] <= longest_delay:
-            raise SettingsError(
-                [f"{actuator.name}: valve delay {true['delay']:g} s exceeds {longest_delay:g} s"]
-            )
+            raise SettingsError([f"{actuator.name}: delay {true['delay']:g} s exceeds {longest_delay:g} s"])
         row[ACTUATOR.valve_delay] = true["delay"] / step
+
+
+def _fill_electric(row: FloatArray, electric: ElectricSettings, true: dict[str, float]) -> None:
+    row[ACTUATOR.full_speed] = electric.maximum_speed * true["speed_gain"]
+    row[ACTUATOR.maximum_force] = electric.maximum_force
+    row[ACTUATOR.maximum_power] = electric.maximum_power
+    row[ACTUATOR.stiffness], row[ACTUATOR.damping] = true["stiffness"], true["damping"]
+    row[ACTUATOR.moving_mass] = electric.moving_mass
+    row[ACTUATOR.braked] = float(electric.kind == "ball_screw")
+    row[ACTUATOR.opening_rate] = np.inf
+    # What oil would do with these is not computed, but they must not divide by zero.
+    row[ACTUATOR.bulk_modulus] = 1.0
 
 
 def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
@@ -270,10 +234,10 @@ def _fill_guides(block: PlantArrays, table: TableSettings) -> None:
     inertia = np.diag(_about_c(mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia)))
     stiffness = table.guides.stiffness
     omega = 2.0 * math.pi * GUIDE_FREQUENCY if stiffness is None else math.sqrt(stiffness / mass)
-    block.body[BODY.guided] = float(len(table.freedoms) < len(ALL_FREEDOMS))
+    block.body[BODY.guided] = float(len(table.freedoms) < len(AXES))
     block.body[BODY.neutral : BODY.neutral + 3] = table.neutral_position
     block.body[BODY.guide_friction] = table.guides.friction
-    for row, axis, size in zip(block.guides, ALL_FREEDOMS, [mass] * 3 + list(inertia), strict=True):
+    for row, axis, size in zip(block.guides, AXES, [mass] * 3 + list(inertia), strict=True):
         if axis in table.freedoms:
             row[GUIDE.free] = 1.0
         else:
@@ -295,6 +259,11 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     supply = table.supply
     details = truth.supply
     parameters = block.supply
+    block.supply_state[SUPPLY_STATE.pump_health] = 1.0
+    if supply is None:
+        parameters[SUPPLY.tank_volume] = block.supply_state[SUPPLY_STATE.tank_oil] = 1.0
+        return
+    first = next(type_.cylinder for type_ in table.types if type_.electric is None)
     parameters[SUPPLY.high_pressure] = supply.pressure
     parameters[SUPPLY.low_pressure] = supply.low_pressure
     parameters[SUPPLY.return_pressure] = supply.return_pressure
@@ -305,9 +274,7 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
     parameters[SUPPLY.precharge] = supply.accumulator.precharge
     parameters[SUPPLY.exponent] = supply.accumulator.exponent
-    parameters[SUPPLY.line_volume] = (
-        details.line_volume * supply.accumulator.precharge / table.types[0].cylinder.bulk_modulus
-    )
+    parameters[SUPPLY.line_volume] = details.line_volume * supply.accumulator.precharge / first.bulk_modulus
     parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
     stored = supply.accumulator.oil(supply.pressure)
     tank = details.tank_volume or supply.tank_volume
@@ -323,7 +290,6 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
     block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
     block.supply_state[SUPPLY_STATE.temperature] = supply.oil.temperature
-    block.supply_state[SUPPLY_STATE.pump_health] = 1.0
 
 
 def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: float) -> None:
@@ -338,12 +304,14 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.hold_time] = drive.hold_time
     parameters[DRIVE.lowering_speed] = drive.lowering_speed
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
-    parameters[DRIVE.return_pressure] = table.supply.return_pressure
-    parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
-    for row, actuator, type_ in zip(block.nominal, table.links, table.types, strict=True):
-        cylinder, valve, gains = type_
-        area_1, area_2 = cylinder.piston_areas
-        gain, saturation = valve_gain(valve.rated_flow, valve.rated_pressure_drop, valve.saturation)
+    # Without hydraulics the "pressure" is 1 while the power is on.
+    parameters[DRIVE.min_supply] = 0.5
+    if table.supply is not None:
+        parameters[DRIVE.return_pressure] = table.supply.return_pressure
+        parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
+    known = actuator_rows(table)
+    for i, (row, actuator, type_) in enumerate(zip(block.nominal, table.links, table.types, strict=True)):
+        gains = type_.gains
         row[NOMINAL.length_gain] = type_.length_gain
         row[NOMINAL.pressure_damping] = type_.pressure_damping
         row[NOMINAL.rate_feedforward] = gains.rate_feedforward
@@ -351,17 +319,30 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
         row[NOMINAL.force_feedforward] = gains.force_feedforward
         row[NOMINAL.neutral_length] = actuator.neutral_length
         row[NOMINAL.stroke] = actuator.stroke
-        row[NOMINAL.area_1] = area_1
-        row[NOMINAL.area_2] = area_2
-        row[NOMINAL.gain] = gain / math.sqrt(area_1**3 + area_2**3)
-        row[NOMINAL.saturation] = saturation
-        middle = cylinder.dead_length + actuator.stroke
-        row[NOMINAL.stiffness] = cylinder.bulk_modulus * (area_1 + area_2) / middle
-        row[NOMINAL.leak_speed] = cylinder.leakage / (0.5 * (area_1 + area_2)) ** 2
+        row[NOMINAL.area_1] = known[i, KNOWN.area_1]
+        row[NOMINAL.area_2] = known[i, KNOWN.area_2]
+        row[NOMINAL.reading_1], row[NOMINAL.reading_2] = _force_per_reading(type_)
+        row[NOMINAL.full_speed] = known[i, KNOWN.full_speed]
+        row[NOMINAL.gain] = known[i, KNOWN.gain]
+        row[NOMINAL.saturation] = known[i, KNOWN.saturation]
+        row[NOMINAL.stiffness] = known[i, KNOWN.stiffness]
+        if type_.electric is None:
+            areas = known[i, KNOWN.area_1] + known[i, KNOWN.area_2]
+            row[NOMINAL.stiffness] = known[i, KNOWN.bulk_modulus] * areas / known[i, KNOWN.column]
+        row[NOMINAL.leak_speed] = known[i, KNOWN.leak_speed]
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
         ratio = height / actuator.neutral_length
         carries = ratio > CARRYING and "heave" in table.freedoms
         row[NOMINAL.descent] = ratio if carries else 0.0
+
+
+def _force_per_reading(type_: ActuatorType) -> tuple[float, float]:
+    """Return what the two readings of an actuator's feedback count in its force, N per unit."""
+    if type_.feedback == "chamber_pressures":
+        return type_.cylinder.piston_areas[0], -type_.cylinder.piston_areas[1]
+    if type_.feedback == "pressure_difference":
+        return type_.cylinder.piston_areas[0], 0.0
+    return float(type_.feedback == "load_cell"), 0.0
 
 
 def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, tick: float) -> None:
@@ -369,8 +350,9 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     parameters = block.sensors
     parameters[SENSOR.length_noise] = sensors.length.noise
     parameters[SENSOR.length_resolution] = sensors.length.resolution
-    parameters[SENSOR.pressure_noise] = sensors.pressure.noise
-    parameters[SENSOR.pressure_resolution] = sensors.pressure.resolution
+    if sensors.pressure is not None:
+        parameters[SENSOR.pressure_noise] = sensors.pressure.noise
+        parameters[SENSOR.pressure_resolution] = sensors.pressure.resolution
     parameters[SENSOR.spool_noise] = sensors.spool.noise
     parameters[SENSOR.spool_resolution] = sensors.spool.resolution
     parameters[SENSOR.accelerometer_noise] = sensors.acceleration.noise
@@ -378,7 +360,6 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     longest = (HISTORY_ROWS - 2) * tick
     for column, name, delay in (
         (SENSOR.length_delay, "length", sensors.length.delay),
-        (SENSOR.pressure_delay, "pressure", sensors.pressure.delay),
         (SENSOR.spool_delay, "spool", sensors.spool.delay),
         (SENSOR.accelerometer_delay, "acceleration", sensors.acceleration.delay),
     ):
@@ -388,6 +369,14 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
             )
         parameters[column] = delay / tick
     n = len(table.links)
+    for i, kind in enumerate(table.feedback):
+        sensor = sensors.force if kind == "load_cell" else sensors.pressure
+        if sensor is None or kind == "none":
+            continue
+        if not sensor.delay <= longest:
+            what = f"of the forces is {sensor.delay:g} s, the simulated plant keeps at most {longest:g} s"
+            raise SettingsError([f"sensors: delay {what}"])
+        block.force_sensors[2 * i : 2 * i + 2] = sensor.noise, sensor.resolution, sensor.delay / tick
     calibration = block.calibration
     calibration[:, CALIBRATION.factor] = 1.0
     stated = {actuator.link: actuator for actuator in truth.actuators}
@@ -399,8 +388,10 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
             actuator.transducer.scale * scale,
             actuator.transducer.scale * offset + actuator.transducer.offset,
         )
-        for chamber, transducer in enumerate(actuator.pressure_transducers):
-            calibration[n + 2 * i + chamber, : CALIBRATION.drift] = transducer.scale, transducer.offset
+        single = actuator.pressure_difference_transducer or actuator.load_cell
+        transducers = actuator.pressure_transducers or ((single,) if single is not None else ())
+        for reading, transducer in enumerate(transducers):
+            calibration[n + 2 * i + reading, : CALIBRATION.drift] = transducer.scale, transducer.offset
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction

@@ -20,6 +20,7 @@ from hil_sim.plant.block import (
     VALVE_ROWS,
     PlantArrays,
 )
+from hil_sim.plant.electric import run_power
 from hil_sim.plant.sensors import (
     measure,
     measure_accelerations,
@@ -76,7 +77,9 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
         step_plant(plant, inner_step)
         counters[COUNTER.step] += 1
         if counters[COUNTER.step] % tick_steps == 0:
-            run_supply(plant, tick)
+            if plant.supply[SUPPLY.high_pressure] > 0.0:
+                run_supply(plant, tick)
+            run_power(plant, STATE.closed)
             record(plant, (now + 1) % HISTORY_ROWS)
 
 

@@ -63,8 +63,8 @@ class Troubles:
         self._random = random
         self._world = world
         self._mean_ns = 60e9 / per_minute if per_minute > 0.0 else math.inf
-        found = [name for name in faults.names() if name not in CLEARING and self._channels(name)]
-        self._names = (*found, *LINE_FAULTS)
+        known = (name for name in faults.names() if name not in CLEARING and world.plant.suffers(name))
+        self._names = (*known, *LINE_FAULTS)
         self._clear_ns = math.inf
         self._release_ns = math.inf
         self._next_ns = 0.0
@@ -105,7 +105,10 @@ class Troubles:
         if name in LINE_FAULTS:
             return self._disturb(name)
         kind = faults.kind_of(name)
-        channel = random.randrange(self._channels(name)) if kind.channels else 0
+        sensor = name.partition("-")[0]
+        counted = sensor if sensor in faults.CHANNELS else "length"
+        channels = len(self._world.plant.channels(counted))
+        channel = random.randrange(channels) if kind.channels else 0
         value = _VALUES[name](random) if name in _VALUES else 0.0
         self._world.inject(Fault(name, 0, channel, value))
         ends_ns = now_ns + random.expovariate(1.0) * 3e9 + 50e6
@@ -114,11 +117,6 @@ class Troubles:
         else:
             self._clear_ns = ends_ns
         return f"{name}{f'.{channel + 1}' if kind.channels else ''}:{value:g}"
-
-    def _channels(self, name: str) -> int:
-        """Return how many sensors of its kind a fault can befall, or actuators."""
-        sensor = name.partition("-")[0]
-        return len(self._world.plant.channels(sensor)) if sensor in faults.CHANNELS else 7
 
     def _disturb(self, name: str) -> str:
         random, trouble = self._random, self._world.trouble

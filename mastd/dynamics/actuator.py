@@ -6,7 +6,8 @@ the no-load speed of an opening o under the load F is
 
     v = G φ(o') √(A p_s − A p_r ∓ F),   φ(o) = o/√(1 + (s o)²),   o' = o less the overlap,
 
-A of the chamber that is fed for p_s, the other one's for p_r.
+A of the chamber that is fed for p_s, the other one's for p_r. An electric drive has a constant stiffness with
+a damper beside it, and a speed in proportion to the "opening", what is commanded over its maximum.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.identified import IdentifiedActuator, IdentifiedSettings
-from mastd.settings.table.table import ActuatorType, LinkSettings, TableSettings
+from mastd.settings.table.table import LinkSettings, TableSettings
 
 
 class ActuatorRow(NamedTuple):
@@ -43,6 +45,10 @@ class ActuatorRow(NamedTuple):
     bristle_stiffness: Annotated[int, Entry("N/m", "of the LuGre model")]
     bristle_damping: Annotated[int, Entry("N s/m", "of the LuGre model")]
     return_pressure: Annotated[int, Entry("Pa", "of the tank")]
+    stiffness: Annotated[int, Entry("N/m", "of an electric drive, 0 where oil gives way")]
+    damping: Annotated[int, Entry("N s/m", "of an electric drive, beside its stiffness")]
+    full_speed: Annotated[int, Entry("m/s", "of an electric drive, 0 where a valve makes the speed")]
+    felt_friction: Annotated[int, Entry("1", "1 where the measured force has the seals' friction in it")]
 
 
 ACTUATOR = index_table(ActuatorRow)
@@ -64,7 +70,7 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
     Raises SettingsError if the identified actuators are not those of the table.
     """
-    back = table.supply.return_pressure
+    back = table.supply.return_pressure if table.supply is not None else 0.0
     rows = np.array(
         [_nominal(link, type_, back) for link, type_ in zip(table.links, table.types, strict=True)]
     )
@@ -86,33 +92,38 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = None) -> list[float]:
     """Return the delay in s of each actuator's valve, beside its lag."""
     if identified is None:
-        return [type_.valve.delay for type_ in table.types]
+        return [type_.lag.delay for type_ in table.types]
     found = {actuator.link: actuator.valve_delay.value for actuator in identified.links}
     return [found[actuator.name] for actuator in table.links]
 
 
-def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> list[float]:
-    cylinder, valve, friction = type_.cylinder, type_.valve, type_.cylinder.friction
+def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> FloatArray:
+    friction = type_.body.friction
+    row = np.zeros(ACTUATOR_COLUMNS)
+    row[ACTUATOR.neutral_length] = link.neutral_length
+    row[ACTUATOR.coulomb], row[ACTUATOR.breakaway] = friction.coulomb, friction.breakaway
+    row[ACTUATOR.stribeck_speed], row[ACTUATOR.viscous] = friction.stribeck_velocity, friction.viscous
+    row[ACTUATOR.bristle_stiffness] = friction.bristle_stiffness
+    row[ACTUATOR.bristle_damping] = friction.bristle_damping
+    row[ACTUATOR.felt_friction] = float(type_.feedback != "load_cell")
+    electric = type_.electric
+    if electric is not None:
+        row[ACTUATOR.column] = link.stroke
+        row[ACTUATOR.stiffness], row[ACTUATOR.damping] = electric.stiffness, electric.damping
+        row[ACTUATOR.full_speed] = electric.maximum_speed
+        return row
+    cylinder, valve = type_.cylinder, type_.valve
     first, second = cylinder.piston_areas
     port_gain = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
-    return [
-        link.neutral_length,
-        first,
-        second,
-        link.stroke + cylinder.dead_length,
-        cylinder.bulk_modulus,
-        port_gain / math.sqrt(first**3 + second**3),
-        math.sqrt(1.0 - valve.saturation**2) / valve.saturation,
-        valve.overlap,
-        cylinder.leakage / (0.5 * (first + second)) ** 2,
-        friction.coulomb,
-        friction.breakaway,
-        friction.stribeck_velocity,
-        friction.viscous,
-        friction.bristle_stiffness,
-        friction.bristle_damping,
-        return_pressure,
-    ]
+    row[ACTUATOR.area_1], row[ACTUATOR.area_2] = first, second
+    row[ACTUATOR.column] = link.stroke + cylinder.dead_length
+    row[ACTUATOR.bulk_modulus] = cylinder.bulk_modulus
+    row[ACTUATOR.gain] = port_gain / math.sqrt(first**3 + second**3)
+    row[ACTUATOR.saturation] = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+    row[ACTUATOR.overlap] = valve.overlap
+    row[ACTUATOR.leak_speed] = cylinder.leakage / (0.5 * (first + second)) ** 2
+    row[ACTUATOR.return_pressure] = return_pressure
+    return row
 
 
 def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
@@ -127,7 +138,9 @@ def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
 
 @fused_kernel
 def oil_spring(row: FloatArray, length: float) -> float:
-    """Return the stiffness in N/m of the locked oil of an actuator that is ``length`` m long."""
+    """Return the stiffness in N/m of the locked oil, or electric drive, of an actuator ``length`` m long."""
+    if row[ACTUATOR.stiffness] > 0.0:
+        return float(row[ACTUATOR.stiffness])
     offset = length - row[ACTUATOR.neutral_length]
     first = max(row[ACTUATOR.column] + offset, MIN_LENGTH)
     second = max(row[ACTUATOR.column] - offset, MIN_LENGTH)
@@ -169,6 +182,8 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
 @fused_kernel
 def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> float:
     """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
+    if row[ACTUATOR.full_speed] > 0.0:
+        return float(min(max(speed / row[ACTUATOR.full_speed], -1.0), 1.0))
     flow = abs(speed) / (row[ACTUATOR.gain] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
     saturation = row[ACTUATOR.saturation] * flow
     opening = 1.0
@@ -180,6 +195,8 @@ def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> fl
 @fused_kernel
 def speed_for(row: FloatArray, opening: float, load: float, supply: float) -> float:
     """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
+    if row[ACTUATOR.full_speed] > 0.0:
+        return float(min(max(opening, -1.0), 1.0) * row[ACTUATOR.full_speed])
     size = min(abs(opening), 1.0)
     bent = row[ACTUATOR.saturation] * size
     flow = size / math.sqrt(1.0 + bent * bent)

@@ -18,28 +18,39 @@ from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.hydraulics import ActuatorSettings
 from mastd.settings.table.table import TableSettings
 
+HYDRAULIC_COLUMNS = 8
+
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 5).
+    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, HYDRAULIC_COLUMNS).
 
     Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
-    supply less return pressure in Pa.
+    supply less return pressure in Pa; of an electric drive instead, maximum speed in m/s, power in W and
+    moving mass in kg.
     """
-    drop = table.supply.pressure - table.supply.return_pressure
-    rows = []
-    for cylinder, valve, _ in table.types:
+    drop = table.supply.pressure - table.supply.return_pressure if table.supply is not None else 0.0
+    rows = np.zeros((len(table.links), HYDRAULIC_COLUMNS))
+    for row, type_ in zip(rows, table.types, strict=True):
+        if type_.electric is not None:
+            electric = type_.electric
+            row[5:] = electric.maximum_speed, electric.maximum_power, electric.moving_mass
+            continue
+        valve = type_.valve
         full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
-        rows.append([*cylinder.piston_areas, cylinder.leakage, full_flow, drop])
-    return np.array(rows)
+        row[:5] = *type_.cylinder.piston_areas, type_.cylinder.leakage, full_flow, drop
+    return rows
 
 
 @fused_kernel
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``hydraulics`` (5,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
+    Of an electric drive, its speed over the one that it reaches by maximum speed and power. ``hydraulics``
+    (HYDRAULIC_COLUMNS,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
     the actuator in N (push positive).
     """
+    if hydraulics[5] > 0.0:
+        return float(abs(rate) * max(1.0 / hydraulics[5], abs(force) / hydraulics[6]))
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
     if rate < 0.0:
@@ -55,6 +66,8 @@ def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
 @fused_kernel
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that an actuator draws from the supply: piston travel and leakage."""
+    if hydraulics[5] > 0.0:
+        return 0.0
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
     flow: float = area * abs(rate) + hydraulics[2] * abs(load)
@@ -88,11 +101,21 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
     return actuator.bulk_modulus * (first / (column + offset) + second / (column - offset))
 
 
+def spring_words(table: TableSettings) -> str:
+    """Return what gives way in the actuators of ``table``, for messages."""
+    electric = [type_.electric is not None for type_ in table.types]
+    if all(electric):
+        return "drive"
+    return "oil-column and drive" if any(electric) else "oil-column"
+
+
 def oil_springs(table: TableSettings) -> FloatArray:
-    """Return the stiffness (n,) in N/m of the locked oil of each actuator at mid-stroke."""
+    """Return the stiffness (n,) in N/m of the locked oil, or electric drive, of each link at mid-stroke."""
     return np.array(
         [
-            oil_stiffness(type_.cylinder, link.stroke, 0.0)
+            type_.electric.stiffness
+            if type_.electric is not None
+            else oil_stiffness(type_.cylinder, link.stroke, 0.0)
             for link, type_ in zip(table.links, table.types, strict=True)
         ]
     )

@@ -140,10 +140,11 @@ def forces(view: View, display: Display) -> list[Lines]:
         stage_text = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
     full = number(view.description, "supply_pressure_pa")
     pressure = shown(number(status, "supply", "pressure_pa"), 1e-5, ".0f", "bar")
+    electric = "supply_pressure_pa" in view.description and full is None
     of_full = f" of {full * 1e-5:.0f}" if full else ""
     force, name = _internal_force(view)
     pieces: list[Piece] = [
-        f"{pressure}{of_full}, {stage_text}",
+        stage_text if electric else f"{pressure}{of_full}, {stage_text}",
         ("   internal ", QUIET),
         force,
         ("   residual ", QUIET),

@@ -13,6 +13,8 @@ from mastd.index_table import size_of
 from mastd.safety.codes import CODES, Code, bits
 from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
+from mastd.settings.table.actuators import force_readings
+from mastd.settings.table.hydraulics import SupplyLimitSettings
 from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 
@@ -61,12 +63,18 @@ class Scalar:
 
 def scalars(table: TableSettings) -> tuple[Scalar, ...]:
     """Return the conditions that are one number of the frame each."""
-    limits, supply = table.limits, table.supply.limits
+    limits = table.limits
     residual, drift = limits.redundancy_residual, limits.redundancy_drift
     return (
         Scalar(Code.REDUNDANCY, "redundancy_residual", -residual, residual),
         Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
         Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
+        *(_oil_scalars(table.supply.limits) if table.supply is not None else ()),
+    )
+
+
+def _oil_scalars(supply: SupplyLimitSettings) -> tuple[Scalar, ...]:
+    return (
         Scalar(Code.SUPPLY_PRESSURE, "sample.supply_pressure", supply.minimum_pressure, math.inf),
         Scalar(Code.SUPPLY_FLOW, "sample.supply_flow", -math.inf, supply.maximum_flow),
         Scalar(Code.OIL_TEMPERATURE, "sample.oil_temperature", 0.0, supply.maximum_oil_temperature),
@@ -92,7 +100,6 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     values[LIMIT.stuck_travel] = guard.stuck_travel
     values[LIMIT.overrange] = sensors.length.overrange
     values[LIMIT.jump_margin] = guard.jump_margin
-    values[LIMIT.minimum_pressure], values[LIMIT.maximum_pressure] = sensors.pressure.range
     return values
 
 
@@ -134,7 +141,7 @@ class Guard:
         columns: Mapping[str, int],
         speed_ratios: FloatArray,
     ) -> None:
-        checks, n = scalars(table), len(table.links)
+        checks, n, readings = scalars(table), len(table.links), force_readings(table)
         beside = table.sensors.displacement
         self._patterns = force_patterns(table)
         self._actuators = [link.name for link in table.links]
@@ -148,18 +155,18 @@ class Guard:
             strokes=np.array([*(one.stroke for one in table.links), *(one.range for one in beside)]),
             reaches=max(table.velocities) * np.append(np.ones(n), speed_ratios),
             velocities=np.array(table.velocities),
-            forces=table.limits.force_share
-            * np.array([type_.cylinder.maximum_force for type_ in table.types]),
+            forces=table.limits.force_share * np.array([type_.body.maximum_force for type_ in table.types]),
             accelerations=np.full(n, table.limits.acceleration),
             patterns=np.array([pattern.limit for pattern in self._patterns]),
             limits=_limits(table, guard),
+            ranges=np.array([one.range for one in readings]).reshape(-1, 2),
             scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),
             delays=delays,
         )
         self.state = GuardState(
             memory=np.zeros((size_of(MEMORY), n)),
-            readings=np.zeros((size_of(READING), 3 * n)),
+            readings=np.zeros((size_of(READING), len(readings) + n)),
             counts=np.zeros(CODES, dtype=np.int64),
             detail=np.zeros((CODES, 3)),
         )

@@ -10,7 +10,7 @@ function facts(status, describe) {
   const { supply, cycle_time: cycle } = status;
   const period = describe ? 1 / describe.rate_hz : null;
   const rows = [
-    ["Supply", `${quantity(supply.pressure_pa, "Pa")}, ${STAGES[supply.stage] ?? UNKNOWN}`, "idle"],
+    ["Supply", [supply.pressure_pa === null ? [] : quantity(supply.pressure_pa, "Pa"), STAGES[supply.stage] ?? UNKNOWN].flat().join(", "), "idle"],
     ["Internal force", internal(status, describe), "idle"],
     ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
     ["Max. following error", following(status.following_peak_m), "idle"],

@@ -73,10 +73,11 @@ class LoopControl:
         )
         self._inputs = numbers(self._control.inputs)
         self._sensing = sensing
-        self._supply = numbers(frame.field("sample.supply_pressure"))
+        hydraulic = "sample.supply_pressure" in frame.index
+        self._supply = numbers(frame.field("sample.supply_pressure")) if hydraulic else [0.0]
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
-        self._smoothed = table.supply.pressure
-        self._maximum_pressure = MAX_PRESSURE * table.supply.pressure
+        self._smoothed = table.supply.pressure if table.supply is not None else 0.0
+        self._maximum_pressure = MAX_PRESSURE * self._smoothed
         self._step = -1
         self._broken = -1
         self._limited = 0.0

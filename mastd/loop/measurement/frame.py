@@ -18,11 +18,13 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, entries, index_table
-from mastd.record.channels import AXES, Channel
+from mastd.record.channels import Channel
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
+from mastd.wire.plant.table_block import instruments
 
 VEHICLE, RIGS = "vehicle", "rigs"
 
@@ -65,6 +67,8 @@ def frame_layout(table: TableSettings, rigs: int = 0) -> Layout:
     ``rigs``: numbers that the rigs' channels take.
     """
     actuators, displacements = len(table.links), len(table.sensors.displacement)
+    sample = sample_layout(*instruments(table))
+    measured = table.measures_forces
     return Layout(
         "frame",
         (
@@ -87,24 +91,16 @@ def frame_layout(table: TableSettings, rigs: int = 0) -> Layout:
             Field("length", actuators, "m", "measured length, calibrated"),
             Field("displacement", displacements, "m", "length of a displacement transducer, calibrated"),
             Field("length_rate", actuators, "m/s", "rate of the measured length"),
-            Field("force", actuators, "N", "chamber pressures times piston areas, pushing positive"),
+            Field("force", actuators * measured, "N", "measured force of the actuator, pushing positive"),
             *(
                 Field(f"command.{field.name}", field.size, field.unit, field.meaning)
                 for field in command_layout(actuators)
             ),
-            *(
-                Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
-                for field in _sample_layout(table)
-            ),
+            *(Field(f"sample.{field.name}", field.size, field.unit, field.meaning) for field in sample),
             *((Field(RIGS, rigs, "SI", "the rigs' values"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
         ),
     )
-
-
-def _sample_layout(table: TableSettings) -> Layout:
-    sensors = table.sensors
-    return sample_layout(len(table.links), len(sensors.accelerometers), len(sensors.displacement))
 
 
 _NUMBERED = {
@@ -119,6 +115,8 @@ _NUMBERED = {
     "command.force_references": "command.force",
     "command.valve_trims": "command.trim",
     "sample.lengths": "raw_length",
+    "sample.pressure_differences": "pressure_difference",
+    "sample.load_cells": "load_cell",
     "sample.spools": "spool",
     "sample.accelerometers": "accelerometer",
     "sample.displacements": "raw_displacement",
@@ -209,7 +207,7 @@ class Frame:
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""
         self.command_layout = command_layout(len(table.links))
-        self.sample_layout = _sample_layout(table)
+        self.sample_layout = sample_layout(*instruments(table))
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)

@@ -40,7 +40,7 @@ class FrameColumns(NamedTuple):
 
     raw_lengths: int
     raw_displacements: int
-    pressures: int
+    raw_forces: int
     accelerometers: int
     commanded_lengths: int
     commanded_rates: int
@@ -64,7 +64,7 @@ class FrameColumns(NamedTuple):
         return cls(
             raw_lengths=at["sample.lengths"],
             raw_displacements=at.get("sample.displacements", 0),
-            pressures=at["sample.pressures"],
+            raw_forces=at["sample.lengths"] + len(frame.field("sample.lengths")),
             accelerometers=at["sample.accelerometers"],
             commanded_lengths=at["command.lengths"],
             commanded_rates=at["command.rates"],
@@ -191,8 +191,10 @@ def _inspect(
         frame[at.commanded_accelerations : at.commanded_accelerations + n],
     )
     mask = inspect_actuators(measured, commanded, step.dt, step.watched, guard, state)
-    # pressures and spools follow each other in the sample
-    mask |= inspect_readings(frame[at.pressures : at.pressures + 3 * n], n, guard, state)
+    # forces and spools follow each other in the sample
+    mask |= inspect_readings(
+        frame[at.raw_forces : at.raw_forces + guard.ranges.shape[0] + n], n, guard, state
+    )
     mask |= inspect_scalars(frame, found, guard, state)
     clear_unmonitored(step.watched, state.counts)
     mask &= step.watched
@@ -212,12 +214,12 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     raw_lengths = state.readings
     for i in range(m):
         raw_lengths[i] = frame[at.raw_lengths + i if i < n else at.raw_displacements + i - n]
-    raw_pressures = frame[at.pressures : at.pressures + 2 * n]
+    raw_forces = frame[at.raw_forces : at.raw_forces + model.guard.ranges.shape[0]]
     rejection = validate_sample(
         raw_lengths,
-        raw_pressures,
+        raw_forces,
         model.pose.length_calibration,
-        model.pose.pressure_calibration,
+        model.pose.force_calibration,
         state.lengths,
         model.guard,
         step.dt,
@@ -227,14 +229,14 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     estimate = PoseEstimate(
         frame[at.lengths : at.lengths + m],
         frame[at.rates : at.rates + n],
-        frame[at.forces : at.forces + n],
+        frame[at.forces : at.forces + model.pose.measured_forces],
         frame[at.pose : at.pose + 6],
         frame[at.scalars : at.scalars + 4],
         frame[at.patterns : at.patterns + model.pose.patterns.shape[0]],
     )
     found = estimate_pose(
         raw_lengths,
-        raw_pressures,
+        raw_forces,
         model.pose,
         step.dt,
         step.smoothing,

@@ -34,6 +34,7 @@ class StatusPublisher:
         self._head = block.layout.slices["reference"].start
         self._pattern_forces = cycle.frame.field("pattern_force")
         block.field("pattern_forces")[:] = math.nan
+        self._supply = cycle.frame.index.get("sample.supply_pressure")
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""
@@ -69,7 +70,7 @@ class StatusPublisher:
             reference.gain_target,
             cycle.orders.level_limit,
             reference.speed,
-            frame.values[frame.index["sample.supply_pressure"]],
+            frame.values[self._supply] if self._supply is not None else math.nan,
             cycle.sample.stage,
         )
         block.values[: self._head] = head
@@ -77,8 +78,8 @@ class StatusPublisher:
         block.field("pose")[:] = cycle.sensing.pose if cycle.sensing.pose_valid else math.nan
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
-        block.field("forces")[:] = cycle.sensing.forces
-        block.field("pressures")[:] = cycle.sensing.pressures
+        block.field("forces")[:] = cycle.sensing.forces if len(cycle.sensing.forces) else math.nan
+        cycle.sensing.chamber_pressures(block.field("pressures"))
         block.field("internal_force")[:] = frame.field("internal_force")
         block.field("pattern_forces")[: len(self._pattern_forces)] = self._pattern_forces
         block.field("following_peak")[:] = cycle.sensing.following_peak

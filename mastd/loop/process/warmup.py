@@ -79,7 +79,8 @@ def compile_kernels(installation: Installation) -> None:
         sample.field("displacements")[:] = [
             (one.neutral_length - one.offset) / one.scale for one in table.sensors.displacement
         ]
-    sample.field("supply_pressure")[:] = installation.table.supply.pressure
+    if table.supply is not None:
+        sample.field("supply_pressure")[:] = table.supply.pressure
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
     for step, verb in enumerate(verbs):

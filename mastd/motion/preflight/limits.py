@@ -31,7 +31,8 @@ from mastd.motion.preflight.survey import (
     survey,
 )
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile.profile import AXES
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
@@ -121,8 +122,12 @@ class Examiner:
         self._table = table
         self._geometry = Geometry.from_settings(table)
         observer = Observer(self._geometry)
-        self._full_oil = table.supply.accumulator.oil(table.supply.pressure)
-        self._least_oil = table.supply.accumulator.oil(table.supply.limits.minimum_pressure)
+        supply = table.supply
+        self._full_oil = supply.accumulator.oil(supply.pressure) if supply is not None else 0.0
+        self._least_oil = (
+            supply.accumulator.oil(supply.limits.minimum_pressure) if supply is not None else 0.0
+        )
+        self._pump_flow = supply.pump_flow if supply is not None else 0.0
         self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,
@@ -178,14 +183,14 @@ class Examiner:
             found[:] = found[0] + block_found[0], max(found[1], block_found[2])
         return Findings(actuators, actuators_knot, axes, axes_knot, found, found_knot, flows, peaks)
 
-    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil]:
-        """Return every limit with the worst point found, and what the motion takes of the supply."""
-        oil = self._oil(timeline, findings.flows)
+    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil | None]:
+        """Return every limit with the worst point found, and what the motion takes of the supply, if any."""
+        oil = self._oil(timeline, findings.flows) if self._table.supply is not None else None
         return (
             *self._actuator_limits(findings),
             self._pose_limit(findings),
             _observer_limit(findings),
-            *self._oil_limits(oil, timeline),
+            *(self._oil_limits(oil, timeline) if oil is not None else ()),
         ), oil
 
     def _actuator_limits(self, findings: Findings) -> list[Limit]:
@@ -196,7 +201,7 @@ class Examiner:
             where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
             limits.append(
                 _upper(
-                    name,
+                    limit_name(name, self._table.types[actuator]),
                     worst[actuator],
                     bounds[actuator],
                     unit,
@@ -207,7 +212,8 @@ class Examiner:
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
-        axis = int(np.argmax(findings.axes / self._pose_bounds))
+        free = self._geometry.free_axes
+        axis = free[int(np.argmax((findings.axes / self._pose_bounds)[list(free)]))]
         unit = "m" if axis < 3 else "rad"
         worst, bound = findings.axes[axis], self._pose_bounds[axis]
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
@@ -235,7 +241,7 @@ class Examiner:
         A play that ends as it began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS``
         plays of a block is reported by the mean flow.
         """
-        pump = self._table.supply.pump_flow
+        pump = self._pump_flow
         oil = self._full_oil
         lowest, knot = np.array([oil, 0.0]), 0
         for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
@@ -258,7 +264,7 @@ class Examiner:
 
     def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
         usable = self._full_oil - self._least_oil
-        mean_limit = self._table.supply.pump_flow + usable / timeline.duration
+        mean_limit = self._pump_flow + usable / timeline.duration
         where = "pump and accumulators"
         return [
             _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
@@ -274,6 +280,11 @@ class Examiner:
         ]
 
 
+def limit_name(name: str, type_: ActuatorType) -> str:
+    """Return the name of an actuator's limit: an electric drive has a speed in place of a valve's flow."""
+    return "drive_speed" if name == "valve_flow" and type_.electric is not None else name
+
+
 def actuator_bounds(table: TableSettings) -> FloatArray:
     """Return the limits of each actuator, (ACTUATOR_ROWS, n) in SI."""
     limits = table.limits
@@ -284,7 +295,7 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.velocity] = table.velocities
     bounds[ACTUATOR_VALUE.acceleration] = limits.acceleration
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
-    forces = [limits.force_share * type_.cylinder.maximum_force for type_ in table.types]
+    forces = [limits.force_share * type_.body.maximum_force for type_ in table.types]
     bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = forces
     bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds

@@ -23,13 +23,15 @@ from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
-from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.table import TableSettings
 
 HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
 STANDING = 0.7
 """Part of the force that the limits leave an actuator which the weight of that mass may take at rest."""
+RAISED = 0.95
+"""Part of what the actuators hold that is given to a mass: raising it takes more than holding it."""
 _SHARES = 65
 """Distances along a ray that are looked at before its end is found exactly."""
 
@@ -70,7 +72,7 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
     relief = _standing(table, neutral_jacobian(geometry), 0.0)
     per_mass = _standing(table, neutral_jacobian(geometry), 1.0) - relief
     carried = [
-        (table.limits.force_share * type_.cylinder.maximum_force - np.sign(force) * own) / abs(force)
+        (table.limits.force_share * type_.body.maximum_force - np.sign(force) * own) / abs(force)
         for type_, own, force in zip(table.types, relief, per_mass, strict=True)
         if abs(force) > 1e-9 * np.max(np.abs(per_mass))
     ]
@@ -78,28 +80,34 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
-    """Return what it takes that the table stands at neutral: mass that is carried, pressure of the supply.
+    """Return what it takes that the table stands at neutral: mass that is raised, pressure of the supply.
 
     ``model`` of the table with its payload. The pressure is that of the chamber that carries most, with the
     return pressure in the other one. None where the actuators carry no weight.
     """
-    capacity = static_capacity(table, geometry)
+    capacity = RAISED * static_capacity(table, geometry)
     if not math.isfinite(capacity):
         return ()
     mass, x, y = model.values[:3]
     wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0]) - _carried(table)
     forces = np.linalg.pinv(neutral_jacobian(geometry).T) @ wrench
+    whole = "table and payload, at rest"
+    carried = Limit("mass", float(mass), capacity, "kg", 1.0 - float(mass) / capacity, 0.0, whole)
+    if table.supply is None:
+        return (carried,)
     pressures = []
     for force, type_ in zip(forces, table.types, strict=True):
+        if type_.electric is not None:
+            pressures.append(0.0)
+            continue
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
         pressures.append((abs(float(force)) + table.supply.return_pressure * other) / carrying)
     most = int(np.argmax(pressures))
     pressure, given = pressures[most], table.supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
-    whole = "table and payload, at rest"
     return (
-        Limit("mass", float(mass), capacity, "kg", 1.0 - float(mass) / capacity, 0.0, whole),
+        carried,
         Limit("supply_pressure", pressure, given, "Pa", 1.0 - pressure / given, 0.0, actuator),
     )
 
@@ -123,7 +131,7 @@ def performance(
     for index in geometry.free_axes:
         velocity, flow = _velocity(table, jacobian[:, index])
         accelerations = tuple(
-            _acceleration(table, jacobian, ratio * mass_matrix[:, index], ratio * table.body.mass)
+            _acceleration(table, jacobian, index, ratio * mass_matrix[:, index], ratio * table.body.mass)
             for ratio in ratios
         )
         low, high = travel[index]
@@ -153,7 +161,7 @@ def sine_envelopes(
         accelerations, bounds = [], []
         for ratio, force in zip(ratios, axis.accelerations, strict=True):
             standing = _standing(table, jacobian, ratio * table.body.mass)
-            moving = np.abs(np.linalg.pinv(jacobian.T) @ (ratio * mass_matrix[:, index]))
+            moving = _moving(table, jacobian, index, ratio * mass_matrix[:, index])
             valves = _loaded_valves(table, rates, standing, moving, omega)
             own = [*rows, _sine_row(force, np.ones_like(omega)), *valves]
             values = np.array([row for row, _ in own])
@@ -171,6 +179,8 @@ def _sine_row(bound: Bound, factor: FloatArray) -> tuple[FloatArray, str]:
 def _pump(table: TableSettings, rates: FloatArray) -> Bound:
     """Return the velocity amplitude whose mean flow the pump gives: of |sin| the mean is 2/π."""
     flow = _flow(table, rates)
+    if table.supply is None:
+        return Bound(math.inf, "pump")
     return Bound(0.5 * math.pi * table.supply.pump_flow / flow if flow > 0.0 else math.inf, "pump")
 
 
@@ -184,13 +194,20 @@ def _loaded_valves(
     (a/(ω v₀))² + c² = 1 − W/F₀ with c = m ω v₀ / (2 F₀), or force alone, m a = F₀ − W, where that is less.
     """
     found = []
-    drop = table.supply.pressure - table.supply.return_pressure
+    drop = table.supply.pressure - table.supply.return_pressure if table.supply is not None else 0.0
     types = zip(table.links, table.types, np.abs(rates), np.abs(standing), moving, strict=True)
     for link, type_, rate, weight, mass in types:
         if rate <= 1e-9:
             continue
+        speed = type_.no_load_speed(table.supply) / rate
+        if type_.electric is not None:
+            # Speed by itself, and of a sine a power F v of at most m a²/(2ω) beside that of the weight.
+            power = type_.electric.maximum_power / rate
+            per_mass = weight / max(mass, 1e-9)
+            left = np.sqrt(per_mass**2 + 2.0 * power * omega / max(mass, 1e-9)) - per_mass
+            found.append((np.minimum(omega * speed, left), f"speed and power of {link.name}"))
+            continue
         stall = min(type_.cylinder.piston_areas) * drop
-        speed = no_load_speed(type_.cylinder, type_.valve, table.supply) / rate
         left = max(1.0 - weight / stall, 0.0)
         squared = (mass * omega * speed / (2.0 * stall)) ** 2
         flowing = omega * speed * np.sqrt(np.maximum(left - squared, 0.0))
@@ -231,14 +248,18 @@ def translation_section(
 
 def _flow(table: TableSettings, rates: FloatArray) -> float:
     """Return the flow of all valves in m³/s at ``rates`` (n,) of the actuators."""
-    areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
+    areas = np.array(
+        [max(type_.cylinder.piston_areas) if type_.electric is None else 0.0 for type_ in table.types]
+    )
     return float(areas @ np.abs(rates))
 
 
 def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     """Return velocity and flow of an axis whose unit rate makes ``rates`` (n,) of the actuators."""
     flow = _flow(table, rates)
-    bounds = [Bound(table.supply.limits.maximum_flow / flow, "supply")] if flow > 0.0 else []
+    bounds = []
+    if table.supply is not None and flow > 0.0:
+        bounds.append(Bound(table.supply.limits.maximum_flow / flow, "supply"))
     for link, velocity, rate in zip(table.links, table.velocities, np.abs(rates), strict=True):
         if rate > 1e-9:
             bounds.append(Bound(velocity / float(rate), f"velocity of {link.name}"))
@@ -246,14 +267,26 @@ def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     return least, least.value * flow
 
 
-def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, weight: float) -> Bound:
+def _moving(table: TableSettings, jacobian: FloatArray, axis: int, mass: FloatArray) -> FloatArray:
+    """Return the force of each actuator (n,) in N per unit acceleration of an axis.
+
+    ``mass`` (6,): wrench of a unit one; electric drives move their own mass beside it.
+    """
+    electric = [type_.electric for type_ in table.types]
+    own = np.array([drive.moving_mass if drive is not None else 0.0 for drive in electric])
+    return np.asarray(np.abs(np.linalg.pinv(jacobian.T) @ mass) + own * np.abs(jacobian[:, axis]))
+
+
+def _acceleration(
+    table: TableSettings, jacobian: FloatArray, axis: int, mass: FloatArray, weight: float
+) -> Bound:
     """Return the acceleration of an axis; ``mass`` (6,): wrench of a unit one, ``weight`` in kg."""
     standing = _standing(table, jacobian, weight)
-    moving = np.abs(np.linalg.pinv(jacobian.T) @ mass)
+    moving = _moving(table, jacobian, axis, mass)
     bounds = []
     for link, type_, still, more in zip(table.links, table.types, standing, moving, strict=True):
         if more > 1e-9 * float(np.max(moving)):
-            left = table.limits.force_share * type_.cylinder.maximum_force - abs(float(still))
+            left = table.limits.force_share * type_.body.maximum_force - abs(float(still))
             bounds.append(Bound(max(left, 0.0) / float(more), f"force of {link.name}"))
     return min(bounds, key=lambda bound: bound.value)
 

@@ -59,11 +59,14 @@ class Preflight:
     ok: bool
     scale: float
     limits: tuple[Limit, ...]
-    oil: Oil
+    oil: Oil | None
+    """None without hydraulics."""
     duration: float
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
     neutral, ascending."""
+    springs: str = "oil-column"
+    """What these resonances are of, in words."""
     files: FileNotes = NO_FILES
     vehicle: VehicleNote | None = None
     """Where one is on the table."""
@@ -82,7 +85,7 @@ class Preflight:
             "scale": self.scale,
             "limits": [vars(limit) for limit in self.limits],
             "duration_s": self.duration,
-            "oil": vars(self.oil),
+            "oil": None if self.oil is None else vars(self.oil),
             **self.files.document(),
             "oil_column_hz": list(self.oil_column_frequencies),
             "warnings": list(self.warnings),
@@ -106,7 +109,7 @@ class Preflight:
         found = (frequency for frequency in self.oil_column_frequencies if math.isfinite(frequency))
         modes = ", ".join(f"{frequency:.1f}" for frequency in found) or "unknown"
         carried = "payload" if self.vehicle is None else "vehicle, as one body,"
-        lines.append(f"oil-column resonances of table and {carried}: {modes} Hz")
+        lines.append(f"{self.springs} resonances of table and {carried}: {modes} Hz")
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= MAX_SCALE else ""

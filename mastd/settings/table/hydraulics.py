@@ -7,7 +7,7 @@ truth is a settings object of its own.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -32,6 +32,12 @@ from mastd.settings.core.quantity import (
 )
 
 PositiveArea = Annotated[Area, Field(gt=0)]
+Feedback = Literal["chamber_pressures", "pressure_difference", "load_cell", "none"]
+"""What measures the force of an actuator."""
+
+
+EQUAL_AREAS: Final = 1e-3
+"""Relative difference up to which piston areas are equal."""
 
 
 class FrictionSettings(Settings):
@@ -82,6 +88,20 @@ class ActuatorSettings(Settings):
     """Cross-port relief: a chamber's pressure does not exceed this."""
     friction: FrictionSettings
     end_stop: EndStopSettings
+    feedback: Feedback = "chamber_pressures"
+    """What measures the force: transducers of both chambers, one of their difference, a load cell between rod
+    and table, or nothing."""
+
+    @field_validator("feedback")
+    @classmethod
+    def _areas_are_equal(cls, feedback: Feedback, info: ValidationInfo) -> Feedback:
+        first, second = info.data.get("piston_areas", (0.0, 0.0))
+        if feedback == "pressure_difference" and abs(first - second) > EQUAL_AREAS * first:
+            raise ValueError(
+                f"is pressure_difference, which gives the force of equal piston areas only, and these are "
+                f"{1e4 * first:.4g} and {1e4 * second:.4g} cm2: chamber_pressures or load_cell"
+            )
+        return feedback
 
 
 class ValveSettings(Settings):

@@ -29,7 +29,7 @@ def force_patterns(table: TableSettings) -> tuple[ForcePattern, ...]:
     joints = tuple((link.table_joint, link.base_joint) for link in links)
     names = [link.name for link in links]
     chosen = tuple(tuple(sorted(names.index(name) for name in one.actuators)) for one in stated)
-    maximum = np.array([type_.cylinder.maximum_force for type_ in table.types])
+    maximum = np.array([type_.body.maximum_force for type_ in table.types])
     found = []
     for k, vector in enumerate(basis(joints, table.neutral_position, table.freedoms, chosen)):
         inside = members(vector)

@@ -20,9 +20,9 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.settings.core.axes import Axis
 from mastd.settings.core.base import Problem
 from mastd.settings.core.quantity import Point
-from mastd.settings.table.guides import Axis
 from mastd.settings.table.held import Joints, free_rows, neutral_vectors
 
 _DEPENDENT: Final = 1e-7

@@ -7,44 +7,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
     Length,
     Point,
 )
+from mastd.settings.table.actuators import (
+    ActuatorType,
+    feedback_problems,
+    force_problems,
+    no_load_speed,
+    sensor_problems,
+    transducer_problems,
+)
 from mastd.settings.table.body import BodySettings
-from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
+from mastd.settings.table.electric import ElectricSettings, ElectricTypeSettings
+from mastd.settings.table.guides import HELD_STILL, GuideSettings
 from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
-    DriveGainSettings,
     DriveSettings,
+    Feedback,
     SupplySettings,
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
+from mastd.settings.table.neutral_lengths import wrong_displacements, wrong_length
 from mastd.settings.table.patterns import wrong_patterns
 from mastd.settings.table.sensors import (
-    DisplacementTransducerSettings,
     LengthTransducerSettings,
+    LoadCellSettings,
     Name,
+    PressureDifferenceSettings,
     PressureTransducerSettings,
     SensorSettings,
 )
 from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
 
 MAX_LINKS: Final = 24
-NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
-"""Metres between an actuator's neutral length and its joints' distance at neutral."""
-ROUNDING: Final = 2e-3
-"""m: what the figures of a drawing differ by; beyond, a joint is wrong."""
 
 VELOCITY_RATIO: Final = 0.75
 """Limit of an actuator's velocity over its speed without load where none is stated."""
@@ -67,8 +75,12 @@ class LinkSettings(Settings):
     stroke: Length = Field(gt=0)
     """Travel to either side of the neutral length."""
     transducer: LengthTransducerSettings
-    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings]
-    """Chamber 1, which extends the actuator, and chamber 2."""
+    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings] | None = None
+    """Chamber 1, which extends the actuator, and chamber 2; where the feedback is chamber_pressures."""
+    pressure_difference_transducer: PressureDifferenceSettings | None = None
+    """Where the feedback is pressure_difference."""
+    load_cell: LoadCellSettings | None = None
+    """Where the feedback is load_cell."""
 
     @field_validator("stroke")
     @classmethod
@@ -77,31 +89,6 @@ class LinkSettings(Settings):
         if not (stroke < neutral_length):
             raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
         return stroke
-
-
-class ActuatorType(NamedTuple):
-    """What stands between the joints of a link."""
-
-    cylinder: ActuatorSettings
-    valve: ValveSettings
-    gains: DriveGainSettings
-
-    @property
-    def valve_lead(self) -> float:
-        """Of the drive, s."""
-        if self.gains.valve_lead is not None:
-            return self.gains.valve_lead
-        return self.valve.delay + self.valve.damping_ratio / (math.pi * self.valve.natural_frequency)
-
-    @property
-    def length_gain(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.length_gain)
-
-    @property
-    def pressure_damping(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.pressure_damping)
 
 
 class TableSettings(Settings):
@@ -117,11 +104,16 @@ class TableSettings(Settings):
     """C in B when every actuator has its neutral length."""
     control_point: Point
     """T in P."""
-    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = ALL_FREEDOMS
+    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = AXES
     """Axes of the pose in which the table moves; guides hold the others at neutral."""
     guides: GuideSettings = GuideSettings()
     body: BodySettings
-    supply: SupplySettings
+    supply: SupplySettings | None = None
+    """Of the hydraulic actuators; none where all are electric."""
+    electric: ElectricSettings | None = None
+    """The electric drive of all links, in place of ``actuator`` and ``valve``."""
+    electric_actuators: dict[Name, ElectricTypeSettings] = Field(default_factory=dict)
+    """Types of electric drives by name, beside those of ``actuators``."""
     actuator: ActuatorSettings | None = None
     valve: ValveSettings | None = None
     actuators: Annotated[dict[Name, ActuatorTypeSettings], Field(validate_default=True)] = Field(
@@ -140,7 +132,7 @@ class TableSettings(Settings):
         """Largest pose (6,) to either side of neutral, m and rad; hardly any where guides hold an axis."""
         return tuple(
             computed(getattr(self.limits.pose, axis)) if axis in self.freedoms else HELD_STILL
-            for axis in ALL_FREEDOMS
+            for axis in AXES
         )
 
     @property
@@ -148,22 +140,36 @@ class TableSettings(Settings):
         """The type of each link's actuator, in the order of the links."""
         if self.actuator is not None and self.valve is not None:
             return (ActuatorType(self.actuator, self.valve, self.drive),) * len(self.links)
+        if self.electric is not None:
+            return (ActuatorType(self.electric, self.electric.velocity_loop, self.drive),) * len(self.links)
         found = {
             name: ActuatorType(actuator, actuator.valve, actuator.drive or self.drive)
             for name, actuator in self.actuators.items()
         }
+        for name, drive in self.electric_actuators.items():
+            found[name] = ActuatorType(drive, drive.velocity_loop, drive.drive or self.drive)
         return tuple(found[link.actuator or ""] for link in self.links)
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What measures the force of each link's actuator."""
+        return tuple(type_.feedback for type_ in self.types)
+
+    @property
+    def measures_forces(self) -> bool:
+        """Something measures the forces of the actuators."""
+        return "none" not in self.feedback
 
     @field_validator("freedoms")
     @classmethod
     def _freedoms_differ(cls, freedoms: tuple[Axis, ...]) -> tuple[Axis, ...]:
         refuse(_repeated([((index,), axis) for index, axis in enumerate(freedoms)], "freedom"))
-        return tuple(axis for axis in ALL_FREEDOMS if axis in freedoms)
+        return tuple(axis for axis in AXES if axis in freedoms)
 
     @field_validator("guides")
     @classmethod
     def _guides_guide(cls, guides: GuideSettings, info: ValidationInfo) -> GuideSettings:
-        if guides != GuideSettings() and info.data.get("freedoms") == ALL_FREEDOMS:
+        if guides != GuideSettings() and info.data.get("freedoms") == AXES:
             raise ValueError("with all six freedoms nothing is guided: state freedoms, or leave guides out")
         return guides
 
@@ -171,9 +177,9 @@ class TableSettings(Settings):
     def velocities(self) -> tuple[float, ...]:
         """Limit of the velocity of each link's actuator, m/s."""
         stated = self.limits.velocity
-        if stated is not None and not self.actuators:
+        if stated is not None and not (self.actuators or self.electric_actuators):
             return (stated,) * len(self.links)
-        speeds = (no_load_speed(type_.cylinder, type_.valve, self.supply) for type_ in self.types)
+        speeds = (type_.no_load_speed(self.supply) for type_ in self.types)
         return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
 
     @field_validator("links")
@@ -192,8 +198,11 @@ class TableSettings(Settings):
         if neutral_position is not None:
             wrong = _wrong_lengths(links, neutral_position)
             problems += wrong or left_free(_joints(links), neutral_position, freedoms)
-        if "actuators" in info.data:
-            problems += _wrong_types(links, info.data["actuators"])
+        if {"actuators", "electric_actuators", "actuator", "electric"} <= info.data.keys():
+            kinds = {**info.data["actuators"], **info.data["electric_actuators"]}
+            unknown = _wrong_types(links, kinds)
+            one = info.data["actuator"] or info.data["electric"]
+            problems += unknown or _wrong_feedback(links, one, kinds, len(freedoms))
         refuse(problems)
         return links
 
@@ -203,7 +212,7 @@ class TableSettings(Settings):
         cls, actuator: ActuatorSettings | None, info: ValidationInfo
     ) -> ActuatorSettings | None:
         if actuator is not None:
-            refuse(_force_problems(actuator, info.data.get("supply")))
+            refuse(force_problems(actuator, info.data.get("supply")))
         return actuator
 
     @field_validator("actuators")
@@ -211,16 +220,28 @@ class TableSettings(Settings):
     def _types_fit(
         cls, actuators: dict[str, ActuatorTypeSettings], info: ValidationInfo
     ) -> dict[str, ActuatorTypeSettings]:
-        advice = "state the types of actuators by name, or actuator and valve for all links"
-        for one in ("actuator", "valve"):
-            stated = info.data.get(one, ...)
-            if actuators and stated is not None:
-                raise ValueError(f"stands beside {one}: {advice}")
-            if not actuators and stated is None:
-                raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        named = {**actuators, **info.data.get("electric_actuators", {})}
+        advice = "state the types of actuators by name, or actuator and valve or electric for all links"
+        stated = [one for one in ("actuator", "valve", "electric") if info.data.get(one, ...) is not None]
+        if named and stated:
+            raise ValueError(f"stands beside {stated[0]}: {advice}")
+        if "electric" in stated and len(stated) > 1:
+            raise ValueError(f"electric stands beside {stated[0]}: {advice}")
+        if not named and "electric" not in stated:
+            for one in ("actuator", "valve"):
+                if one not in stated:
+                    raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        hydraulic = bool(actuators) or "actuator" in stated
+        if hydraulic and info.data.get("supply", ...) is None:
+            raise ValueError("supply is missing, and there are hydraulic actuators")
+        if not hydraulic and info.data.get("supply") is not None:
+            raise ValueError("supply stands there, but all actuators are electric: leave it out")
+        twice = sorted(set(actuators) & set(info.data.get("electric_actuators", {})))
+        if twice:
+            raise ValueError(f"{twice[0]} stands in electric_actuators too: give the types different names")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
-            found = _force_problems(actuator, info.data.get("supply"))
+            found = force_problems(actuator, info.data.get("supply"))
             problems += [((name, *location), what) for location, what in found]
         refuse(problems)
         return actuators
@@ -240,7 +261,14 @@ class TableSettings(Settings):
         problems = _repeated(names, "name") + _repeated(lengths, "name", links)
         problems += _repeated(serials, "serial", elsewhere)
         if "neutral_position" in info.data:
-            problems += _wrong_displacements(sensors.displacement, info.data["neutral_position"])
+            problems += wrong_displacements(sensors.displacement, info.data["neutral_position"])
+        kinds = [one for one in (info.data.get("actuator"), info.data.get("electric")) if one is not None] + [
+            *info.data.get("actuators", {}).values(),
+            *info.data.get("electric_actuators", {}).values(),
+        ]
+        problems += sensor_problems(
+            sensors, [kind.feedback for kind in kinds], info.data.get("supply") is not None
+        )
         refuse(problems)
         return sensors
 
@@ -260,13 +288,21 @@ class TableSettings(Settings):
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
         supply = info.data.get("supply")
-        known = [one for one in types if one[1] is not None] or types[:1]
-        speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
+        known = [one for one in types if one[1] is not None]
+        electric = {"": info.data.get("electric")}
+        electric |= {f" of {name}": type_ for name, type_ in info.data.get("electric_actuators", {}).items()}
+        reached = [
+            (no_load_speed(actuator, valve, supply), f"valve, supply and piston area{name}")
+            for name, actuator, valve in known
+        ] + [
+            (type_.maximum_speed, f"the maximum speed of the electric drive{name}")
+            for name, type_ in electric.items()
+            if type_ is not None
+        ]
+        speed, what_limits = max(reached, default=(math.inf, ""))
         if limits.velocity is not None and not (limits.velocity <= speed):
-            what = (
-                f"is {limits.velocity:g} m/s, "
-                f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
-            )
+            verb = "allows" if what_limits.startswith("the maximum") else "allow"
+            what = f"is {limits.velocity:g} m/s, but {what_limits} {verb} only {speed:.4g} m/s"
             problems.append((("velocity",), what))
         if "links" in info.data and "neutral_position" in info.data:
             place = info.data["neutral_position"], info.data.get("freedoms", ())
@@ -297,40 +333,21 @@ class TableSettings(Settings):
         return supports
 
 
-def no_load_speed(
-    actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
-) -> float:
-    """Return the speed in m/s of an unloaded actuator at full opening, infinite if a part is not known.
-
-    Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
-    (table-control study, section 5.1).
-    """
-    if actuator is None or valve is None or supply is None:
-        return math.inf
-    drop = supply.pressure - supply.return_pressure
-    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
-
-
-def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
-    """Return what the pressures of the supply do not give an actuator."""
-    problems: list[Problem] = []
-    if supply is None:
-        return problems
-    reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
-    if not (actuator.maximum_force <= 1.05 * reach):
-        what = (
-            f"is {actuator.maximum_force / 1e3:g} kN, "
-            f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
-        )
-        problems.append((("maximum_force",), what))
-    if not (actuator.relief_pressure >= supply.pressure):
-        what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
-        problems.append((("relief_pressure",), what))
-    return problems
+def _wrong_feedback(
+    links: tuple[LinkSettings, ...],
+    one: ActuatorSettings | ElectricSettings | None,
+    kinds: dict[str, ActuatorTypeSettings | ElectricTypeSettings],
+    freedoms: int,
+) -> list[Problem]:
+    """Return what the links lack for the feedback of their types, ``one`` or ``kinds`` by name."""
+    if one is None and not kinds:
+        return []
+    feedback = [(one or kinds[link.actuator or ""]).feedback for link in links]
+    return transducer_problems(links, feedback) or feedback_problems(feedback, freedoms)
 
 
 def _wrong_types(
-    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings]
+    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings | ElectricTypeSettings]
 ) -> list[Problem]:
     """Return what is wrong with the names of the links' types, known are those of the table."""
     problems: list[Problem] = []
@@ -386,8 +403,11 @@ def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:
     found: list[Named] = []
     for index, link in enumerate(links):
         found.append(((index, "transducer", "serial"), link.transducer.serial))
-        for chamber, transducer in enumerate(link.pressure_transducers):
+        for chamber, transducer in enumerate(link.pressure_transducers or ()):
             found.append(((index, "pressure_transducers", chamber, "serial"), transducer.serial))
+        for key in ("pressure_difference_transducer", "load_cell"):
+            if (single := getattr(link, key)) is not None:
+                found.append(((index, key, "serial"), single.serial))
     return found
 
 
@@ -402,19 +422,6 @@ def _repeated(named: list[Named], what: str, elsewhere: Sequence[Named] = ()) ->
     return problems
 
 
-def _wrong_displacements(
-    transducers: tuple[DisplacementTransducerSettings, ...], neutral_position: Point
-) -> list[Problem]:
-    """Return the displacement transducers whose neutral length is not that between their points."""
-    problems: list[Problem] = []
-    for index, one in enumerate(transducers):
-        ends = "points", one.table_point, one.base_point
-        found = _wrong_length(one.name, one.neutral_length, ends, neutral_position)
-        if found:
-            problems.append((("displacement", index, "neutral_length"), found))
-    return problems
-
-
 def _joints(links: tuple[LinkSettings, ...]) -> list[tuple[Point, Point]]:
     return [(link.table_joint, link.base_joint) for link in links]
 
@@ -423,23 +430,7 @@ def _wrong_lengths(links: tuple[LinkSettings, ...], neutral_position: Point) -> 
     problems: list[Problem] = []
     for index, link in enumerate(links):
         ends = "joints", link.table_joint, link.base_joint
-        found = _wrong_length(link.name, link.neutral_length, ends, neutral_position)
+        found = wrong_length(link.name, link.neutral_length, ends, neutral_position)
         if found:
             problems.append(((index, "neutral_length"), found))
     return problems
-
-
-def _wrong_length(name: str, stated: float, ends: tuple[str, Point, Point], neutral_position: Point) -> str:
-    """Return what is wrong with a neutral length in m, empty if nothing; ``ends``: kind, in P, in B."""
-    kind, table_end, base_end = ends
-    at_neutral = tuple(c + p for c, p in zip(neutral_position, table_end, strict=True))
-    distance = math.dist(at_neutral, base_end)
-    if abs(distance - stated) <= NEUTRAL_LENGTH_TOLERANCE:
-        return ""
-    one = kind.removesuffix("s")
-    rounded = abs(distance - stated) <= ROUNDING
-    advice = "state that length" if rounded else f"check table_{one} and base_{one}"
-    return (
-        f"is {stated * 1e3:g} mm, but the {kind} of {name} are {distance * 1e3:.3f} mm apart when the table "
-        f"is at its neutral position: {advice}"
-    )

@@ -48,11 +48,15 @@ class LinkTerms:
         mode: Mode,
         period_ns: int,
         table: bytes = b"",
+        sample: Layout | None = None,
         displacements: int = 0,
     ) -> LinkTerms:
-        """Return the terms of a table with so many actuators, accelerometers, displacement transducers."""
+        """Return the terms of a table with so many actuators, accelerometers, displacement transducers.
+
+        ``sample``: the layout of its samples, if not all actuators have two chamber pressures.
+        """
         return cls(
-            sample_layout(actuators, accelerometers, displacements),
+            sample or sample_layout(actuators, accelerometers, displacements=displacements),
             command_layout(actuators),
             mode,
             period_ns,

@@ -7,31 +7,41 @@ from collections.abc import Iterable
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.settings.table.guides import ALL_FREEDOMS
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.electric import FEEDBACK_CODES
+from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import table_layout
+
+
+def instruments(table: TableSettings) -> tuple[int, int, tuple[str, ...], bool, int]:
+    """Return what ``sample_layout`` needs of ``table``."""
+    felt, beside = table.sensors.accelerometers, table.sensors.displacement
+    return len(table.links), len(felt), table.feedback, table.supply is not None, len(beside)
 
 
 def table_block(table: TableSettings, resting_lengths: FloatArray) -> bytes:
     """Return the description of ``table`` in its ``table_layout``; ``resting_lengths`` (n,) in m, lowered."""
     links, sensors, supply = table.links, table.sensors.accelerometers, table.supply
-    speeds = [no_load_speed(type_.cylinder, type_.valve, supply) for type_ in table.types]
+    stages = (0.0,) * 3 if supply is None else (supply.return_pressure, supply.low_pressure, supply.pressure)
     values: dict[str, Iterable[object]] = {
         "table_joints": [link.table_joint for link in links],
         "base_joints": [link.base_joint for link in links],
         "neutral_position": table.neutral_position,
-        "freedoms": [axis in table.freedoms for axis in ALL_FREEDOMS],
+        "freedoms": [axis in table.freedoms for axis in AXES],
         "neutral_lengths": [link.neutral_length for link in links],
         "strokes": [link.stroke for link in links],
         "resting_lengths": resting_lengths,
-        "piston_areas": [type_.cylinder.piston_areas for type_ in table.types],
-        "no_load_speeds": speeds,
+        "feedback": [FEEDBACK_CODES[kind] for kind in table.feedback],
+        "piston_areas": [
+            (0.0, 0.0) if type_.electric is not None else type_.cylinder.piston_areas for type_ in table.types
+        ],
+        "no_load_speeds": [type_.no_load_speed(supply) for type_ in table.types],
         "accelerometer_positions": [sensor.position for sensor in sensors],
         "accelerometer_directions": [sensor.direction for sensor in sensors],
         "gravity": [table.gravity],
-        "return_pressure": [supply.return_pressure],
-        "low_pressure": [supply.low_pressure],
-        "high_pressure": [supply.pressure],
+        "return_pressure": stages[:1],
+        "low_pressure": stages[1:2],
+        "high_pressure": stages[2:],
         "displacement_table_points": [one.table_point for one in table.sensors.displacement],
         "displacement_base_points": [one.base_point for one in table.sensors.displacement],
     }

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mastd.errors import SettingsError
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.strict_yaml import read_text
-from mastd.settings.table.guides import ALL_FREEDOMS
 from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.patterns import basis, pattern_name
 from mastd.settings.table.table import TableSettings
@@ -86,7 +86,7 @@ def test_actuators_of_no_order_have_a_basis_too(count: int) -> None:
             random.uniform(-2.0, 2.0, (count, 3)), random.uniform(-1.0, 1.0, (count, 3)), strict=True
         )
     )
-    vectors = basis(joints, (0.0, 0.0, 2.0), ALL_FREEDOMS)
+    vectors = basis(joints, (0.0, 0.0, 2.0), AXES)
     assert vectors.shape == (count - 6, count)
     assert np.linalg.matrix_rank(vectors) == count - 6
     assert np.max(np.sum(np.abs(vectors) > 1e-4, axis=1)) <= 7
