@@ -34,12 +34,12 @@ class ActuatorTruth:
     """One actuator as it is; SI. What it does not have is 0."""
 
     link: str
-    coulomb: float
-    breakaway: float
-    viscous: float
-    delay: float
     rated_flow: float = 0.0
     bulk_modulus: float = 0.0
+    coulomb: float = 0.0
+    breakaway: float = 0.0
+    viscous: float = 0.0
+    delay: float = 0.0
     overlap: float = 0.0
     stiffness: float = 0.0
     natural_frequency: float = 0.0

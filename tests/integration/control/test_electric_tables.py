@@ -34,11 +34,13 @@ def installed(text: str, directory: Path) -> Installation:
     return on
 
 
-def played(on: Installation, axis: str, ratio: float, hidden: bool = False) -> Played:
-    """Play noise along an axis, on a plant that deviates if ``hidden``."""
+def played(
+    on: Installation, axis: str, ratio: float, hidden: bool = False, faults: tuple[str, ...] = ()
+) -> Played:
+    """Play noise along an axis, on a plant that deviates if ``hidden`` and has ``faults``."""
     profile = read_profile(noise(axis, ratio=ratio, duration=3.0, payload={"kind": "none"}))
     truth = hidden_truth(on.table, profile.payload, 3) if hidden else TableTruth((), None)
-    return play(profile, BenchPlant(truth, 3), on=on)
+    return play(profile, BenchPlant(truth, 3, faults), on=on)
 
 
 @pytest.mark.parametrize("text", [ELECTRIC, linear_motor()], ids=["ball screw", "linear motor"])
@@ -66,6 +68,13 @@ def test_a_table_of_both_kinds_follows_along_both_axes(tmp_path: Path) -> None:
     on = installed(mixed(), tmp_path)
     for axis in on.table.freedoms:
         assert missed(played(on, axis, 0.5), axis) < 0.04
+
+
+def test_drives_without_power_and_a_speed_that_stands_are_told(tmp_path: Path) -> None:
+    on = installed(ELECTRIC, tmp_path)
+    assert played(on, "surge", 0.5, faults=("supply-loss@3s",)).cause == "supply fault: supply fault"
+    found = played(on, "surge", 0.5, faults=("spool-stuck.1@2s",))
+    assert found.indicated == ("sensor frozen: speed of actuator 1",)
 
 
 def test_check_and_show_tell_nothing_of_oil_where_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,7 @@ def test_two_minutes_with_many_faults_are_clean() -> None:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize("name", ["eight_actuators", "biaxial", "uniaxial"])
+@pytest.mark.parametrize("name", ["eight_actuators", "biaxial", "uniaxial", "uniaxial_electric"])
 def test_six_minutes_on_another_table_are_clean(name: str) -> None:
     table = ROOT / "config" / "tables" / name / "table.yaml"
     result = soak(options(360.0, 1, 1.0, table=table))

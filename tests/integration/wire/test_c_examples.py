@@ -384,12 +384,15 @@ def test_the_bridge_serves_one_actuator_of_a_table_on_guides(start: Start) -> No
         ({"actuators": 0}, "daemon 0 and 8"),
         ({"accelerometers": 65}, "daemon 7 and 65"),
         ({"actuators": "7"}, "actuators and accelerometers must be integers"),
-        ({"actuators": 8}, "table must be 157 finite numbers"),
-        ({"table": b""}, "table must be 145 finite numbers"),
+        ({"actuators": 8}, "table must be 165 finite numbers"),
+        ({"table": b""}, "table must be 152 finite numbers"),
         ({"table": {"strokes": 0.0}}, "a stroke must be above 0 and below the neutral length"),
-        ({"table": {"gravity": np.nan}}, "table must be 145 finite numbers"),
+        ({"table": {"gravity": np.nan}}, "table must be 152 finite numbers"),
         ({"table": {"freedoms": 0.0}}, "no axis is free"),
         ({"table": {"low_pressure": 0.0}}, "pressures must rise"),
+        ({"table": {"feedback": 1.5}}, "feedback must be 0, 1, 2 or 3"),
+        ({"table": {"piston_areas": 0.0}}, "an actuator with pressures must have areas above 0"),
+        ({"table": {"high_pressure": 0.0}}, "a hydraulic actuator must have a supply"),
     ],
 )
 def test_a_table_that_the_bridge_cannot_serve_is_refused_with_what_is_wrong(
