@@ -244,6 +244,10 @@ def test_every_fault_can_be_written_and_injected(name: str) -> None:
     fault = parse(f"{name}{'.1' if kind.channels else ''}@1.5s{value}")
     assert fault.start_ns == 1_500_000_000
     plant = plant_of()
+    if name.startswith("displacement-"):
+        with pytest.raises(UsageError, match="no channel 1, there are 0"):
+            plant.inject(Fault(name, 0, fault.channel, fault.value))
+        return
     plant.inject(Fault(name, 0, fault.channel, fault.value))
     plant.advance(None, PERIOD_NS)
     sample_of(plant)
