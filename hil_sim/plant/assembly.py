@@ -206,14 +206,18 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
         row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
         row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
+            type_.valve.count * true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
         )
+        row[ACTUATOR.port_ratio] = type_.valve.port_ratio
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * true["natural_frequency"]
         damped = step * true["damping_ratio"] * omega
         square = 0.25 * (step * omega) ** 2
         row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
         row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
+        if type_.valve.pilot_frequency is not None:
+            turn = math.pi * type_.valve.pilot_frequency * step
+            row[ACTUATOR.pilot_ratio] = 2.0 * turn / (1.0 + turn)
         if not true["delay"] <= longest_delay:
             raise SettingsError(
                 [f"{actuator.name}: valve delay {true['delay']:g} s exceeds {longest_delay:g} s"]
@@ -340,7 +344,6 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     for row, actuator, type_ in zip(block.nominal, table.links, table.types, strict=True):
         cylinder, valve, gains = type_
         area_1, area_2 = cylinder.piston_areas
-        gain, saturation = valve_gain(valve.rated_flow, valve.rated_pressure_drop, valve.saturation)
         row[NOMINAL.length_gain] = type_.length_gain
         row[NOMINAL.pressure_damping] = type_.pressure_damping
         row[NOMINAL.rate_feedforward] = gains.rate_feedforward
@@ -350,11 +353,11 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
         row[NOMINAL.stroke] = actuator.stroke
         row[NOMINAL.area_1] = area_1
         row[NOMINAL.area_2] = area_2
-        row[NOMINAL.gain] = gain / math.sqrt(area_1**3 + area_2**3)
-        row[NOMINAL.saturation] = saturation
+        row[NOMINAL.gain] = valve.speed_gain(cylinder.piston_areas)
+        row[NOMINAL.saturation] = valve.bend
         middle = cylinder.dead_length + actuator.stroke
         row[NOMINAL.stiffness] = cylinder.bulk_modulus * (area_1 + area_2) / middle
-        row[NOMINAL.leak_speed] = cylinder.leakage / (0.5 * (area_1 + area_2)) ** 2
+        row[NOMINAL.leak_speed] = cylinder.leakage / cylinder.mean_area**2
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
         ratio = height / actuator.neutral_length
         carries = ratio > CARRYING and "heave" in table.freedoms

@@ -45,6 +45,8 @@ class ActuatorColumns(NamedTuple):
     spool_rate_kept: Annotated[int, Entry("1", "discrete valve: ratio of the spool's rate after one step")]
     spool_rate_gain: Annotated[int, Entry("1/s", "discrete valve: rate gained per step and opening error")]
     valve_delay: Annotated[int, Entry("inner steps", "not necessarily whole")]
+    port_ratio: Annotated[int, Entry("1", "gain of the port of chamber 2 over that of chamber 1")]
+    pilot_ratio: Annotated[int, Entry("1", "discrete lag of a fourth stage: part made up per step, or 0")]
 
 
 class ActuatorStateColumns(NamedTuple):
@@ -54,6 +56,7 @@ class ActuatorStateColumns(NamedTuple):
     oil_2: Annotated[int, Entry("m^3", "oil in chamber 2 as its volume at zero pressure")]
     spool: Annotated[int, Entry("1", "opening")]
     spool_rate: Annotated[int, Entry("1/s", "")]
+    pilot: Annotated[int, Entry("1", "opening that a fourth stage asks for")]
     bristle: Annotated[int, Entry("m", "")]
     length: Annotated[int, Entry("m", "")]
     length_rate: Annotated[int, Entry("m/s", "")]

@@ -250,9 +250,11 @@ def _set_valves(plant: PlantArrays) -> None:
             + trim
         )
         available = area_1 * supply - area_2 * parameters[DRIVE.return_pressure]
+        at_rest = max(available, 1.0)
         if not speed > 0.0:
             available = area_2 * supply - area_1 * parameters[DRIVE.return_pressure]
-        at_rest = max(available, 1.0)
+            if area_2 > 0.0:
+                at_rest = max(available, 1.0)
         if parameters[DRIVE.orifice_law] > 0.5:
             load = axes[i, AXIS.set_force] + lead * axes[i, AXIS.set_force_rate]
             available += -load if speed > 0.0 else load

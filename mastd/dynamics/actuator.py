@@ -6,7 +6,8 @@ the no-load speed of an opening o under the load F is
 
     v = G φ(o') √(A p_s − A p_r ∓ F),   φ(o) = o/√(1 + (s o)²),   o' = o less the overlap,
 
-A of the chamber that is fed for p_s, the other one's for p_r.
+A of the chamber that is fed for p_s, the other one's for p_r; ports of unlike gains K are in G alone,
+G = K₁/√(A₁³ + A₂³ (K₁/K₂)²). A single-acting cylinder is one whose A₂ is 0.
 """
 
 from __future__ import annotations
@@ -94,17 +95,16 @@ def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = N
 def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> list[float]:
     cylinder, valve, friction = type_.cylinder, type_.valve, type_.cylinder.friction
     first, second = cylinder.piston_areas
-    port_gain = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
     return [
         link.neutral_length,
         first,
         second,
         link.stroke + cylinder.dead_length,
         cylinder.bulk_modulus,
-        port_gain / math.sqrt(first**3 + second**3),
-        math.sqrt(1.0 - valve.saturation**2) / valve.saturation,
+        valve.speed_gain(cylinder.piston_areas),
+        valve.bend,
         valve.overlap,
-        cylinder.leakage / (0.5 * (first + second)) ** 2,
+        cylinder.leakage / cylinder.mean_area**2,
         friction.coulomb,
         friction.breakaway,
         friction.stribeck_velocity,
@@ -163,7 +163,8 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
     )
     still = fed * supply - drained * row[ACTUATOR.return_pressure]
     left = still - load if extends else still + load
-    return float(max(left, MIN_AVAILABLE * max(still, 1.0)))
+    full = still if fed > 0.0 else drained * supply
+    return float(max(left, MIN_AVAILABLE * max(full, 1.0)))
 
 
 @fused_kernel

@@ -1,7 +1,6 @@
 """The nominal hydraulics of a motion: flow through the valves, oil from the supply, oil as springs.
 
-Flow through a fully open valve: Q_rated · sqrt(Δp/Δp_rated), Δp the drop over both lands: supply less return
-less what the load takes.
+Flow through fully open valves by the orifice law over both lands, as in ``mastd.dynamics.actuator``.
 """
 
 from __future__ import annotations
@@ -20,16 +19,17 @@ from mastd.settings.table.table import TableSettings
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 5).
+    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 6).
 
-    Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
-    supply less return pressure in Pa.
+    Areas of chamber 1 and 2 in m², leakage in m³/s per N of force, speed of the fully open valves in m/s per
+    √N, supply and return pressure in Pa.
     """
-    drop = table.supply.pressure - table.supply.return_pressure
+    supply = table.supply
     rows = []
     for cylinder, valve, _ in table.types:
-        full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
-        rows.append([*cylinder.piston_areas, cylinder.leakage, full_flow, drop])
+        areas, leakage = cylinder.piston_areas, cylinder.leakage / cylinder.mean_area
+        open_gain = valve.saturation * valve.speed_gain(areas)
+        rows.append([*areas, leakage, open_gain, supply.pressure, supply.return_pressure])
     return np.array(rows)
 
 
@@ -37,18 +37,16 @@ def hydraulic_constants(table: TableSettings) -> FloatArray:
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``hydraulics`` (5,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
+    ``hydraulics`` (6,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
     the actuator in N (push positive).
     """
-    area = hydraulics[0] if rate > 0.0 else hydraulics[1]
-    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
+    fed, drained, load = hydraulics[0], hydraulics[1], force
     if rate < 0.0:
-        load = -load
-    drop = hydraulics[4] - load
-    flow = area * abs(rate)
-    if not drop > 0.0:
+        fed, drained, load = hydraulics[1], hydraulics[0], -force
+    left = fed * hydraulics[4] - drained * hydraulics[5] - load
+    if not left > 0.0:
         return math.inf
-    ratio: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    ratio: float = abs(rate) / (hydraulics[3] * math.sqrt(left))
     return ratio
 
 
@@ -56,8 +54,7 @@ def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that an actuator draws from the supply: piston travel and leakage."""
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
-    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
-    flow: float = area * abs(rate) + hydraulics[2] * abs(load)
+    flow: float = area * abs(rate) + hydraulics[2] * abs(force)
     return flow
 
 

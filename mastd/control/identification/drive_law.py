@@ -93,7 +93,8 @@ def _opening(
     available = at_rest
     if orifice_law:
         available = at_rest + np.where(extends, -load, load)
-    available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(at_rest, 1.0))
+    full = np.where(second > 0.0, at_rest, first * supply)
+    available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(full, 1.0))
     ratio = np.abs(speed) / (gain * np.sqrt(available))
     straight = np.maximum(1.0 - (bend * ratio) ** 2, 1e-12)
     return np.asarray(np.sign(speed) * np.minimum(ratio / np.sqrt(straight), 1.0))

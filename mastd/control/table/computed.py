@@ -54,7 +54,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
         supply_stage=max(LEAST_SUPPLY_S, SUPPLY_FACTOR * table.supply.rise_time),
         lowering=max(LEAST_LOWERING_S, LOWERING_FACTOR * travel / table.drive.lowering_speed),
     )
-    slowest = min(type_.valve.natural_frequency for type_ in table.types)
+    slowest = min(type_.valve.corner_frequency for type_ in table.types)
     feedforward = _filled(daemon.control.feedforward, bandwidth=BANDWIDTH_RATIO * slowest)
     gives_way = max(
         type_.cylinder.maximum_force / spring

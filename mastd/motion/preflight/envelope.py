@@ -39,7 +39,7 @@ from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
-from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds
+from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds, place_of
 from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
@@ -261,7 +261,7 @@ class Envelope:
         limits: list[Limit] = []
         for name, row, unit in ACTUATOR_LIMITS:
             actuator = int(np.argmax(worst[row] / self._bounds[row]))
-            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
+            where = place_of(self._table, actuator, name)
             limits.append(_upper(name, worst[row, actuator], self._bounds[row, actuator], unit, where))
         return limits
 
@@ -276,7 +276,7 @@ class Envelope:
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
         areas, leakage = self._hydraulics[:, :2], self._hydraulics[:, 2]
-        leaking = float(np.sum(leakage * forces / np.mean(areas, axis=1)))
+        leaking = float(np.sum(leakage * forces))
         slopes, larger = self._grid.slopes, np.max(areas, axis=1)[:, None]
         flow = float(self._over_box(_linear(slopes, means) @ larger)[0]) + leaking
         burst = float(self._over_box(_linear(slopes, bursts) @ larger)[0])

@@ -52,6 +52,8 @@ _JERK_RATIO = 0.5
 """Ratio of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
 _NO_LOAD = np.zeros(6)
 _NO_LOADS = np.zeros((0, 6))
+NO_PULL = 1e-3
+"""Pull of an actuator that only pushes over its push: none, and what rounding makes of it."""
 _STEADY_OIL = 1e-7
 _MAX_PLAYS = 200
 
@@ -193,17 +195,8 @@ class Examiner:
         for name, row, unit in ACTUATOR_LIMITS:
             bounds, worst = self._bounds[row], findings.actuators[row]
             actuator = int(np.argmax(worst / bounds))
-            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
-            limits.append(
-                _upper(
-                    name,
-                    worst[actuator],
-                    bounds[actuator],
-                    unit,
-                    findings.actuators_knot[row, actuator],
-                    where,
-                )
-            )
+            knot, where = findings.actuators_knot[row, actuator], place_of(self._table, actuator, name)
+            limits.append(_upper(name, worst[actuator], bounds[actuator], unit, knot, where))
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
@@ -286,8 +279,19 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
     forces = [limits.force_share * type_.cylinder.maximum_force for type_ in table.types]
     bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = forces
+    for actuator, type_ in enumerate(table.types):
+        if type_.cylinder.single_acting:
+            bounds[ACTUATOR_VALUE.pull_force, actuator] *= NO_PULL
     bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds
+
+
+def place_of(table: TableSettings, actuator: int, limit: str) -> str:
+    """Return an actuator as the place where ``limit`` is met, with what helps one that only pushes."""
+    where = f"actuator {actuator + 1}: {table.links[actuator].name}"
+    if limit == "pull_force" and table.types[actuator].cylinder.single_acting:
+        where += ", single-acting: less acceleration, or supports that hold down"
+    return where
 
 
 def all_windows(timeline: Timeline) -> Windows:

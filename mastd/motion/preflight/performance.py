@@ -24,7 +24,7 @@ from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
 from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.table.table import ActuatorType, TableSettings, no_load_speed
 
 HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
@@ -70,11 +70,17 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
     relief = _standing(table, neutral_jacobian(geometry), 0.0)
     per_mass = _standing(table, neutral_jacobian(geometry), 1.0) - relief
     carried = [
-        (table.limits.force_share * type_.cylinder.maximum_force - np.sign(force) * own) / abs(force)
+        (_most_force(table, type_, force) - np.sign(force) * own) / abs(force)
         for type_, own, force in zip(table.types, relief, per_mass, strict=True)
         if abs(force) > 1e-9 * np.max(np.abs(per_mass))
     ]
     return max(float(min(carried, default=math.inf)), 1.0)
+
+
+def _most_force(table: TableSettings, type_: ActuatorType, direction: float) -> float:
+    """Return the limit in N of an actuator's push, or of its pull where ``direction`` is below 0."""
+    pulls = not (direction < 0.0 and type_.cylinder.single_acting)
+    return table.limits.force_share * type_.cylinder.maximum_force if pulls else 0.0
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
@@ -93,7 +99,11 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
     for force, type_ in zip(forces, table.types, strict=True):
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
-        pressures.append((abs(float(force)) + table.supply.return_pressure * other) / carrying)
+        pulled = type_.cylinder.single_acting and force < 0.0
+        pressure = (
+            math.inf if pulled else (abs(float(force)) + table.supply.return_pressure * other) / carrying
+        )
+        pressures.append(pressure)
     most = int(np.argmax(pressures))
     pressure, given = pressures[most], table.supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
@@ -189,7 +199,7 @@ def _loaded_valves(
     for link, type_, rate, weight, mass in types:
         if rate <= 1e-9:
             continue
-        stall = min(type_.cylinder.piston_areas) * drop
+        stall = type_.cylinder.least_area * drop
         speed = no_load_speed(type_.cylinder, type_.valve, table.supply) / rate
         left = max(1.0 - weight / stall, 0.0)
         squared = (mass * omega * speed / (2.0 * stall)) ** 2
@@ -253,7 +263,9 @@ def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, 
     bounds = []
     for link, type_, still, more in zip(table.links, table.types, standing, moving, strict=True):
         if more > 1e-9 * float(np.max(moving)):
-            left = table.limits.force_share * type_.cylinder.maximum_force - abs(float(still))
+            left = _most_force(table, type_, 1.0) - abs(float(still))
+            if type_.cylinder.single_acting:
+                left = min(left, float(still))
             bounds.append(Bound(max(left, 0.0) / float(more), f"force of {link.name}"))
     return min(bounds, key=lambda bound: bound.value)
 

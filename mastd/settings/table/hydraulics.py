@@ -1,4 +1,4 @@
-"""Settings of the hydraulics: actuator, three-stage valve, supply, and the drive that closes inner loops.
+"""Settings of the hydraulics: actuator, servo valves, supply, and the drive that closes inner loops.
 
 Chamber 1 extends the actuator. All values are nominal ones, which the daemon may know; the simulated plant's
 truth is a settings object of its own.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Final
 
+import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.arrays import ComplexArray, FloatArray
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
@@ -32,6 +34,8 @@ from mastd.settings.core.quantity import (
 )
 
 PositiveArea = Annotated[Area, Field(gt=0)]
+MAX_VALVES: Final = 3
+"""In parallel on one actuator."""
 
 
 class FrictionSettings(Settings):
@@ -67,11 +71,11 @@ class EndStopSettings(Settings):
 
 
 class ActuatorSettings(Settings):
-    """One double-acting cylinder."""
+    """One cylinder, double-acting, or single-acting where chamber 2 has no area: it then only pushes."""
 
     maximum_force: Force = Field(gt=0)
-    piston_areas: tuple[PositiveArea, PositiveArea]
-    """Chamber 1, which extends the actuator, and chamber 2."""
+    piston_areas: tuple[PositiveArea, Annotated[Area, Field(ge=0)]]
+    """Chamber 1, which extends the actuator, and chamber 2; 0 where that is vented to the tank."""
     dead_length: Length = Field(gt=0)
     """Oil column left in a chamber when the piston stands on that chamber's end stop."""
     bulk_modulus: Pressure = Field(gt=0)
@@ -83,22 +87,81 @@ class ActuatorSettings(Settings):
     friction: FrictionSettings
     end_stop: EndStopSettings
 
+    @property
+    def single_acting(self) -> bool:
+        """It only pushes."""
+        return not self.piston_areas[1] > 0.0
+
+    @property
+    def mean_area(self) -> float:
+        """Area in m² that turns the load pressure into force: the mean of both, of one chamber its own."""
+        first, second = self.piston_areas
+        return first if self.single_acting else 0.5 * (first + second)
+
+    @property
+    def least_area(self) -> float:
+        """The smaller area in m² of those that push or pull."""
+        return self.piston_areas[0] if self.single_acting else min(self.piston_areas)
+
 
 class ValveSettings(Settings):
-    """One three-stage servo valve with its spool loop closed by the drive."""
+    """The servo valve of an actuator, or several like ones in parallel, spool loops closed by the drive."""
 
+    count: int = Field(default=1, ge=1, le=MAX_VALVES)
+    """Valves in parallel: one command opens all, their flows add; the other data are those of each."""
     natural_frequency: Frequency = Field(gt=0)
     damping_ratio: float = Field(gt=0)
+    pilot_frequency: Annotated[Frequency, Field(gt=0)] | None = None
+    """Corner of the first-order lag that the further pilot of a four-stage valve adds; without it none."""
     delay: Time = Field(ge=0)
     opening_rate: Rate = Field(gt=0)
     """Fastest change of the opening, 1 is fully open."""
     overlap: Ratio = Field(ge=0, lt=0.5)
     """Spool travel on either side of centre that passes no oil."""
     rated_flow: Flow = Field(gt=0)
-    """Flow at full opening and the rated pressure drop over both lands together."""
+    """Flow at full opening and the rated pressure drop over both lands together, half over that of chamber 1.
+    """
+    port_ratio: Ratio = Field(default=1.0, ge=0.2, le=5)
+    """Flow gain of the port of chamber 2 over that of chamber 1; the ratio of the areas keeps both pressure
+    drops alike with a single rod (Merritt 1967)."""
     rated_pressure_drop: Pressure = Field(gt=0)
     saturation: Ratio = Field(gt=0, le=1)
     """Flow at full opening over the flow that the ports alone would pass (valve body); 1 is none."""
+
+    @property
+    def low_frequency_lag(self) -> float:
+        """Lag in s at low frequencies, without the delay."""
+        pilot = 0.0 if self.pilot_frequency is None else 0.5 / (math.pi * self.pilot_frequency)
+        return self.damping_ratio / (math.pi * self.natural_frequency) + pilot
+
+    @property
+    def corner_frequency(self) -> float:
+        """Natural frequency in Hz of the second-order lag alone that is as late at low frequencies."""
+        if self.pilot_frequency is None:
+            return self.natural_frequency
+        return self.damping_ratio / (math.pi * self.low_frequency_lag)
+
+    @property
+    def port_gain(self) -> float:
+        """Flow of the fully open ports of chamber 1, before saturation, over √Δp in m³/(s √Pa)."""
+        return self.count * self.rated_flow / math.sqrt(0.5 * self.rated_pressure_drop) / self.saturation
+
+    @property
+    def bend(self) -> float:
+        """s of φ(o) = o/√(1 + (s o)²), by which the flow saturates."""
+        return math.sqrt(1.0 - self.saturation**2) / self.saturation
+
+    def speed_gain(self, areas: tuple[float, float]) -> float:
+        """Return the speed gain G in m/s per √N on a piston of ``areas``: K₁/√(A₁³ + A₂³ (K₁/K₂)²)."""
+        return self.port_gain / math.sqrt(areas[0] ** 3 + areas[1] ** 3 / self.port_ratio**2)
+
+    def denominator(self, frequency: FloatArray) -> ComplexArray:
+        """Return 1 over the spool's response to its command at ``frequency`` in Hz, without the delay."""
+        ratio = frequency / self.natural_frequency
+        lag = 1.0 + 2j * self.damping_ratio * ratio - ratio**2
+        if self.pilot_frequency is not None:
+            lag = lag * (1.0 + 1j * frequency / self.pilot_frequency)
+        return np.asarray(lag)
 
 
 class AccumulatorSettings(Settings):

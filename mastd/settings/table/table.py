@@ -89,7 +89,7 @@ class ActuatorType(NamedTuple):
         """Of the drive, s."""
         if self.gains.valve_lead is not None:
             return self.gains.valve_lead
-        return self.valve.delay + self.valve.damping_ratio / (math.pi * self.valve.natural_frequency)
+        return self.valve.delay + self.valve.low_frequency_lag
 
     @property
     def length_gain(self) -> float:
@@ -298,7 +298,9 @@ def no_load_speed(
     if actuator is None or valve is None or supply is None:
         return math.inf
     drop = supply.pressure - supply.return_pressure
-    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
+    first, second = actuator.piston_areas
+    flow = valve.count * valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop)
+    return flow / max(first, second / valve.port_ratio)
 
 
 def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
@@ -306,7 +308,7 @@ def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -
     problems: list[Problem] = []
     if supply is None:
         return problems
-    reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
+    reach = actuator.least_area * (supply.pressure - supply.return_pressure)
     if not (actuator.maximum_force <= 1.05 * reach):
         what = (
             f"is {actuator.maximum_force / 1e3:g} kN, "
