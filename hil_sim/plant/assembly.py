@@ -295,11 +295,12 @@ def _skew(vector: FloatArray) -> FloatArray:
 def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
     supply = table.supply
     details = truth.supply
+    line_loss = supply.line_pressure_loss if details.line_loss is None else details.line_loss
     parameters = block.supply
     parameters[SUPPLY.high_pressure] = supply.pressure
     parameters[SUPPLY.low_pressure] = supply.low_pressure
     parameters[SUPPLY.return_pressure] = supply.return_pressure
-    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise_time
+    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise
     parameters[SUPPLY.pump_flow] = supply.pump_flow
     parameters[SUPPLY.pump_droop] = details.pressure_droop
     parameters[SUPPLY.pump_time] = details.pump_time
@@ -309,15 +310,15 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.line_volume] = (
         details.line_volume * supply.accumulator.precharge / table.types[0].cylinder.bulk_modulus
     )
-    parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
+    parameters[SUPPLY.line_loss] = line_loss / supply.line_flow**2
     stored = supply.accumulator.oil(supply.pressure)
     tank = details.tank_volume or supply.tank_volume
     parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
     parameters[SUPPLY.tank_volume] = tank
     parameters[SUPPLY.heat_capacity] = details.heat_capacity * tank
-    parameters[SUPPLY.cooling] = details.cooling
-    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature
-    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.pump_flow
+    parameters[SUPPLY.cooling] = supply.cooling if details.cooling is None else details.cooling
+    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature or supply.oil.cooler_temperature
+    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.line_flow
     parameters[SUPPLY.min_pressure] = supply.limits.minimum_pressure
     parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
     parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level

@@ -99,17 +99,17 @@ class SupplyTruth(Settings):
     """Time constant of the pump's delivery."""
     line_volume: Volume = Field(default=0.03, gt=0)
     """Oil in lines and manifolds, whose compression is all that is left below the precharge."""
-    line_loss: Pressure = Field(default=2.0e5, ge=0)
-    """Pressure lost between accumulators and valves at the pump's full flow."""
+    line_loss: Pressure | None = Field(default=None, ge=0)
+    """Pressure lost between accumulators and valves at the flow that the lines are made for; if left out, that
+    of the table's settings, as of tank and cooler."""
     bleed_time: Time = Field(default=4.0, gt=0)
     """Time in which the unloading valve would empty full accumulators at full pressure."""
     tank_volume: Volume | None = Field(default=None, gt=0)
-    """Otherwise that of the table's settings."""
     heat_capacity: float = Field(default=1.65e6, gt=0)
     """Of the oil, J/(m³ K): 870 kg/m³ and 1900 J/(kg K)."""
-    cooling: float = Field(default=2.0e4, ge=0)
+    cooling: float | None = Field(default=None, ge=0)
     """Heat drawn by the cooler per kelvin above its set temperature (W/K)."""
-    cooler_temperature: Temperature = 313.15
+    cooler_temperature: Temperature | None = None
 
 
 class SprungTruth(Settings):

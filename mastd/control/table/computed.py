@@ -21,7 +21,8 @@ from mastd.settings.table.table import TableSettings, no_load_speed
 
 _S = TypeVar("_S", bound=Settings)
 
-SUPPLY_FACTOR, LEAST_SUPPLY_S = 5.0, 10.0
+SUPPLY_FACTOR, LEAST_SUPPLY_S, MOST_WAITED_S = 5.0, 10.0, 120.0
+"""Time-out of a stage over the time that it takes, at least 10 s, at most two minutes more than it takes."""
 LOWERING_FACTOR, LEAST_LOWERING_S = 3.0, 30.0
 RAISING_VELOCITY, RAISING_S = 0.02, 15.0
 """m/s: slow, since raising teaches the valves that carry; faster only where the shortest stroke, from end to
@@ -49,9 +50,10 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     """
     geometry = Geometry.from_settings(table)
     travel = 2.0 * float(geometry.strokes.min())
+    rise = table.supply.rise
     timeouts = _filled(
         daemon.timeouts,
-        supply_stage=max(LEAST_SUPPLY_S, SUPPLY_FACTOR * table.supply.rise_time),
+        supply_stage=max(LEAST_SUPPLY_S, min(SUPPLY_FACTOR * rise, rise + MOST_WAITED_S)),
         lowering=max(LEAST_LOWERING_S, LOWERING_FACTOR * travel / table.drive.lowering_speed),
     )
     slowest = min(type_.valve.corner_frequency for type_ in table.types)

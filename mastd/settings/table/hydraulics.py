@@ -1,4 +1,4 @@
-"""Settings of the hydraulics: actuator, servo valves, supply, and the drive that closes inner loops.
+"""Settings of the hydraulics: actuator, servo valves, and the drive that closes inner loops.
 
 Chamber 1 extends the actuator. All values are nominal ones, which the daemon may know; the simulated plant's
 truth is a settings object of its own.
@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.arrays import ComplexArray, FloatArray
-from mastd.settings.core.base import Problem, Settings, refuse
+from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import (
     Acceleration,
     Area,
@@ -27,10 +27,8 @@ from mastd.settings.core.quantity import (
     Rate,
     Ratio,
     Stiffness,
-    Temperature,
     Time,
     Velocity,
-    Volume,
 )
 
 PositiveArea = Annotated[Area, Field(gt=0)]
@@ -162,131 +160,6 @@ class ValveSettings(Settings):
         if self.pilot_frequency is not None:
             lag = lag * (1.0 + 1j * frequency / self.pilot_frequency)
         return np.asarray(lag)
-
-
-class AccumulatorSettings(Settings):
-    """All accumulators of the manifold together."""
-
-    volume: Volume = Field(gt=0)
-    precharge: Pressure = Field(gt=0)
-    """Gas pressure without oil."""
-    exponent: float = Field(ge=1, le=2)
-    """Polytropic exponent of the gas."""
-
-    def oil(self, pressure: float) -> float:
-        """Return the oil in m³ that they hold at ``pressure`` in Pa; none at or below precharge.
-
-        Gas of p Vᵏ = constant: V (1 − (precharge/p)^(1/k)).
-        """
-        ratio = min(1.0, self.precharge / pressure)
-        return float(self.volume * (1.0 - ratio ** (1.0 / self.exponent)))
-
-
-class OilSettings(Settings):
-    """The oil in the tank at the start."""
-
-    temperature: Temperature
-    level: Ratio = Field(gt=0, le=1)
-    tank_volume: Annotated[Volume, Field(gt=0)] | None = None
-    """Oil in the tank at level 1; if left out, eight times what the accumulators take, at least 2 m³."""
-    filter_pressure_drop: Pressure = Field(ge=0)
-    """Pressure drop over the return filter at the pump's full flow."""
-
-
-TANK_RATIO: Final = 8.0
-"""Oil in the tank over what the accumulators take, where it is not stated."""
-LEAST_TANK: Final = 2.0
-"""m³."""
-
-
-class SupplyLimitSettings(Settings):
-    """Where the supply is at fault."""
-
-    minimum_pressure: Pressure = Field(gt=0)
-    """Least supply pressure in the high stage."""
-    maximum_flow: Flow = Field(gt=0)
-    """Most that the valves may draw."""
-    maximum_oil_temperature: Temperature
-    minimum_oil_level: Ratio = Field(ge=0, lt=1)
-    maximum_filter_pressure_drop: Pressure = Field(gt=0)
-
-
-class SupplySettings(Settings):
-    """The power pack: pump, accumulators, oil."""
-
-    return_pressure: Pressure = Field(gt=0)
-    low_pressure: Pressure = Field(gt=0)
-    """Supply pressure in the low stage."""
-    pressure: Pressure = Field(gt=0)
-    """Supply pressure in the high stage."""
-    pump_flow: Flow = Field(gt=0)
-    rise_time: Time = Field(gt=0)
-    """Time the supply takes from one stage to the next."""
-    accumulator: AccumulatorSettings
-    oil: OilSettings
-    limits: SupplyLimitSettings
-
-    @property
-    def tank_volume(self) -> float:
-        """Oil in the tank at level 1, m³."""
-        if self.oil.tank_volume is not None:
-            return self.oil.tank_volume
-        return max(LEAST_TANK, TANK_RATIO * self.accumulator.oil(self.pressure))
-
-    @field_validator("low_pressure", "pressure")
-    @classmethod
-    def _rising(cls, pressure: float, info: ValidationInfo) -> float:
-        below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
-        minimum = info.data.get(below, 0.0)
-        if not (pressure > minimum):
-            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {minimum / 1e5:g} bar")
-        return pressure
-
-    @field_validator("accumulator")
-    @classmethod
-    def _precharge_is_reached(
-        cls, accumulator: AccumulatorSettings, info: ValidationInfo
-    ) -> AccumulatorSettings:
-        _below_supply("precharge", accumulator.precharge, info)
-        return accumulator
-
-    @field_validator("limits")
-    @classmethod
-    def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
-        _below_supply("minimum_pressure", limits.minimum_pressure, info)
-        refuse(
-            _empties_tank(
-                limits, info.data.get("accumulator"), info.data.get("oil"), info.data.get("pressure")
-            )
-        )
-        return limits
-
-
-def _empties_tank(
-    limits: SupplyLimitSettings,
-    accumulator: AccumulatorSettings | None,
-    oil: OilSettings | None,
-    pressure: float | None,
-) -> list[Problem]:
-    """Return whether filling the accumulators takes the tank below its least level."""
-    if accumulator is None or oil is None or oil.tank_volume is None or pressure is None:
-        return []
-    taken = accumulator.oil(pressure)
-    level = oil.level - taken / oil.tank_volume
-    if level >= limits.minimum_oil_level:
-        return []
-    what = (
-        f"is {limits.minimum_oil_level:.0%}, but the accumulators take {1e3 * taken:.0f} L of the tank's "
-        f"{1e3 * oil.tank_volume:.0f} L and leave {level:.0%}"
-    )
-    return [(("minimum_oil_level",), what)]
-
-
-def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
-    supply = info.data.get("pressure", math.inf)
-    if not (pressure < supply):
-        what = f"is {pressure / 1e5:g} bar, it must be below the supply's pressure, {supply / 1e5:g} bar"
-        refuse([((name,), what)])
 
 
 class DriveGainSettings(Settings):

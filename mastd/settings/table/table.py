@@ -26,7 +26,6 @@ from mastd.settings.table.hydraulics import (
     ActuatorTypeSettings,
     DriveGainSettings,
     DriveSettings,
-    SupplySettings,
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
@@ -36,6 +35,7 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
+from mastd.settings.table.supply import SupplySettings
 from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
 
 MAX_LINKS: Final = 24

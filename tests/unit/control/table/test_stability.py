@@ -242,7 +242,7 @@ def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> N
     found = with_computed_settings(large, with_gain(0.0))
     assert found.control.feedforward.bandwidth == pytest.approx(28.0)
     assert (found.moves.velocity, found.moves.brake.distance) == pytest.approx((2.0 / 15.0, 0.4))
-    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((300.0, 600.0))
+    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((180.0, 600.0))
 
 
 def test_what_the_settings_state_stays() -> None:
