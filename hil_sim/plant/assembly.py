@@ -26,11 +26,12 @@ from hil_sim.plant.block import (
     PlantArrays,
     plant_arrays,
 )
-from hil_sim.plant.truth import ActuatorTruth, PlantTruth
+from hil_sim.plant.truth import ActuatorTruth, PlantTruth, SupplyTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.table.guides import ALL_FREEDOMS
 from mastd.settings.table.held import CARRYING
+from mastd.settings.table.supply import SupplySettings
 from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
 
@@ -64,7 +65,7 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     Raises SettingsError for a truth that does not fit the table.
     """
     supports = len(table.supports) + len(truth.static_supports)
-    block = plant_arrays(len(table.links), supports, len(table.sensors.accelerometers))
+    block = plant_arrays(len(table.links), supports, len(table.sensors.accelerometers), len(table.packs))
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
     steps = math.ceil(tick / MAX_STEP - 1e-9)
@@ -72,7 +73,10 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     block.counters[COUNTER.seed] = seed
     _fill_actuators(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
-    _fill_supply(block, table, truth)
+    for k, supply in enumerate(table.packs.values()):
+        _fill_supply(block.supply[k], block.supply_state[k], supply, truth.supply)
+        block.supply[k, SUPPLY.line_volume] /= table.types[0].cylinder.bulk_modulus
+    block.actuators[:, ACTUATOR.supply] = table.fed_by
     _fill_drive(block, table, period, tick)
     _fill_sensors(block, table, truth, tick)
     return block
@@ -80,7 +84,7 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
 
 def nominal_actuator(type_: ActuatorType) -> dict[str, float]:
     """Return the nominal hydraulic parameters of one actuator by the names of ``ActuatorTruth``."""
-    actuator, valve, _ = type_
+    actuator, valve = type_.cylinder, type_.valve
     friction = actuator.friction
     return {
         "area_1": actuator.piston_areas[0],
@@ -292,11 +296,10 @@ def _skew(vector: FloatArray) -> FloatArray:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
-    supply = table.supply
-    details = truth.supply
+def _fill_supply(
+    parameters: FloatArray, state: FloatArray, supply: SupplySettings, details: SupplyTruth
+) -> None:
     line_loss = supply.line_pressure_loss if details.line_loss is None else details.line_loss
-    parameters = block.supply
     parameters[SUPPLY.high_pressure] = supply.pressure
     parameters[SUPPLY.low_pressure] = supply.low_pressure
     parameters[SUPPLY.return_pressure] = supply.return_pressure
@@ -307,9 +310,7 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
     parameters[SUPPLY.precharge] = supply.accumulator.precharge
     parameters[SUPPLY.exponent] = supply.accumulator.exponent
-    parameters[SUPPLY.line_volume] = (
-        details.line_volume * supply.accumulator.precharge / table.types[0].cylinder.bulk_modulus
-    )
+    parameters[SUPPLY.line_volume] = details.line_volume * supply.accumulator.precharge
     parameters[SUPPLY.line_loss] = line_loss / supply.line_flow**2
     stored = supply.accumulator.oil(supply.pressure)
     tank = details.tank_volume or supply.tank_volume
@@ -323,9 +324,10 @@ def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) ->
     parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
     parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
     parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
-    block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
-    block.supply_state[SUPPLY_STATE.temperature] = supply.oil.temperature
-    block.supply_state[SUPPLY_STATE.pump_health] = 1.0
+    parameters[SUPPLY.drive_minimum] = MIN_SUPPLY_RATIO * supply.limits.minimum_pressure
+    state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
+    state[SUPPLY_STATE.temperature] = supply.oil.temperature
+    state[SUPPLY_STATE.pump_health] = 1.0
 
 
 def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: float) -> None:
@@ -340,10 +342,9 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.hold_time] = drive.hold_time
     parameters[DRIVE.lowering_speed] = drive.lowering_speed
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
-    parameters[DRIVE.return_pressure] = table.supply.return_pressure
-    parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
     for row, actuator, type_ in zip(block.nominal, table.links, table.types, strict=True):
-        cylinder, valve, gains = type_
+        cylinder, valve, gains = type_.cylinder, type_.valve, type_.gains
+        row[NOMINAL.return_pressure] = type_.supply.return_pressure
         area_1, area_2 = cylinder.piston_areas
         row[NOMINAL.length_gain] = type_.length_gain
         row[NOMINAL.pressure_damping] = type_.pressure_damping
@@ -405,4 +406,5 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
-        calibration[4 * n + 7 + k, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset
+        channel = 4 * n + 7 * len(table.packs) + k
+        calibration[channel, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset

@@ -46,6 +46,7 @@ class ActuatorColumns(NamedTuple):
     spool_rate_gain: Annotated[int, Entry("1/s", "discrete valve: rate gained per step and opening error")]
     valve_delay: Annotated[int, Entry("inner steps", "not necessarily whole")]
     port_ratio: Annotated[int, Entry("1", "gain of the port of chamber 2 over that of chamber 1")]
+    supply: Annotated[int, Entry("1", "number of the supply that feeds it")]
     pilot_ratio: Annotated[int, Entry("1", "discrete lag of a fourth stage: part made up per step, or 0")]
 
 
@@ -146,7 +147,7 @@ class SupportColumns(NamedTuple):
 
 
 class SupplyIndex(NamedTuple):
-    """Parameters of the power pack."""
+    """Parameters of a supply."""
 
     high_pressure: Annotated[int, Entry("Pa", "")]
     low_pressure: Annotated[int, Entry("Pa", "")]
@@ -170,10 +171,11 @@ class SupplyIndex(NamedTuple):
     max_temperature: Annotated[int, Entry("K", "")]
     min_level: Annotated[int, Entry("1", "of the tank")]
     max_filter_drop: Annotated[int, Entry("Pa", "")]
+    drive_minimum: Annotated[int, Entry("Pa", "below which the drive stops by itself and does not start")]
 
 
 class SupplyStateIndex(NamedTuple):
-    """State of the power pack."""
+    """State of a supply."""
 
     pressure: Annotated[int, Entry("Pa", "at the valves")]
     accumulator_oil: Annotated[int, Entry("m^3", "")]
@@ -190,6 +192,10 @@ class SupplyStateIndex(NamedTuple):
     pump_health: Annotated[int, Entry("1", "ratio of its flow that the pump can deliver; 0 after its loss")]
     level_loss: Annotated[int, Entry("1", "injected, ratio of the tank")]
     filter_blockage: Annotated[int, Entry("Pa", "injected, added to the filter's pressure drop")]
+    step_drawn: Annotated[int, Entry("m^3", "oil drawn in an inner step")]
+    step_returned: Annotated[int, Entry("m^3", "oil given back in an inner step")]
+    stage: Annotated[int, Entry("1", "reached")]
+    filtered: Annotated[int, Entry("Pa", "pressure as the drive smooths it")]
 
 
 class DriveIndex(NamedTuple):
@@ -204,8 +210,6 @@ class DriveIndex(NamedTuple):
     hold_time: Annotated[int, Entry("s", "")]
     lowering_speed: Annotated[int, Entry("m/s", "")]
     rejoin_acceleration: Annotated[int, Entry("m/s^2", "")]
-    return_pressure: Annotated[int, Entry("Pa", "nominal")]
-    min_supply: Annotated[int, Entry("Pa", "")]
 
 
 class NominalColumns(NamedTuple):
@@ -224,6 +228,7 @@ class NominalColumns(NamedTuple):
     saturation: Annotated[int, Entry("1", "")]
     stiffness: Annotated[int, Entry("N/m", "of the oil columns")]
     leak_speed: Annotated[int, Entry("m/(s N)", "piston speed lost to leakage")]
+    return_pressure: Annotated[int, Entry("Pa", "")]
     descent: Annotated[int, Entry("1", "vertical component of the actuator at neutral: its part in lowering")]
 
 
@@ -261,7 +266,6 @@ class DriveStateIndex(NamedTuple):
     rejoin_duration: Annotated[int, Entry("s", "")]
     fade_duration: Annotated[int, Entry("s", "")]
     descent_rate: Annotated[int, Entry("m/s", "")]
-    filtered_supply: Annotated[int, Entry("Pa", "")]
 
 
 class SensorIndex(NamedTuple):
@@ -355,7 +359,9 @@ class PlantArrays(NamedTuple):
     supports: FloatArray
     """(supports, SUPPORT)."""
     supply: FloatArray
+    """(supplies, SUPPLY)."""
     supply_state: FloatArray
+    """(supplies, SUPPLY_STATE)."""
     drive: FloatArray
     drive_state: FloatArray
     nominal: FloatArray
@@ -386,9 +392,9 @@ class PlantArrays(NamedTuple):
     counters: IntArray
 
 
-def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArrays:
+def plant_arrays(actuators: int, supports: int, accelerometers: int, supplies: int) -> PlantArrays:
     """Return the arrays of a plant of this size, all zero."""
-    channels = 4 * actuators + 7 + accelerometers
+    channels = 4 * actuators + 7 * supplies + accelerometers
     return PlantArrays(
         actuators=np.zeros((actuators, size_of(ACTUATOR))),
         actuator_states=np.zeros((actuators, size_of(ACTUATOR_STATE))),
@@ -396,8 +402,8 @@ def plant_arrays(actuators: int, supports: int, accelerometers: int) -> PlantArr
         body_state=np.zeros(size_of(BODY_STATE)),
         guides=np.zeros((6, size_of(GUIDE))),
         supports=np.zeros((supports, size_of(SUPPORT))),
-        supply=np.zeros(size_of(SUPPLY)),
-        supply_state=np.zeros(size_of(SUPPLY_STATE)),
+        supply=np.zeros((supplies, size_of(SUPPLY))),
+        supply_state=np.zeros((supplies, size_of(SUPPLY_STATE))),
         drive=np.zeros(size_of(DRIVE)),
         drive_state=np.zeros(size_of(DRIVE_STATE)),
         nominal=np.zeros((actuators, size_of(NOMINAL))),

@@ -94,8 +94,9 @@ def _port_flows(
     extends = opening > 0.0
     supplied = before[0] if extends else before[1]
     drained = before[1] if extends else before[0]
-    drop_in = plant.supply_state[SUPPLY_STATE.pressure] - supplied
-    drop_out = plant.supply[SUPPLY.return_pressure] - drained
+    pack = int(parameters[ACTUATOR.supply])
+    drop_in = plant.supply_state[pack, SUPPLY_STATE.pressure] - supplied
+    drop_out = plant.supply[pack, SUPPLY.return_pressure] - drained
     gain_out = gain
     if extends:
         gain_out *= parameters[ACTUATOR.port_ratio]
@@ -174,7 +175,7 @@ def move_oil(
     pressure_1 = stiffness_1 * state[ACTUATOR_STATE.oil_1] - bulk_modulus
     pressure_2 = stiffness_2 * state[ACTUATOR_STATE.oil_2] - bulk_modulus
     if single_acting:
-        pressure_2 = plant.supply[SUPPLY.return_pressure]
+        pressure_2 = plant.supply[int(parameters[ACTUATOR.supply]), SUPPLY.return_pressure]
     # Half a step of flow changes the pressure by these factors; not at all while there is a void to fill.
     half_1 = 0.5 * step * stiffness_1 if pressure_1 > 0.0 else 0.0
     half_2 = 0.5 * step * stiffness_2 if pressure_2 > 0.0 and not single_acting else 0.0

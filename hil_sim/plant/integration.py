@@ -22,7 +22,7 @@ from hil_sim.plant.block import (
 )
 from hil_sim.plant.sensors import measure, measure_accelerations, measure_supply, record
 from hil_sim.plant.servo_drive import STATE, plausible, run_drive, take_command
-from hil_sim.plant.supply import run_supply
+from hil_sim.plant.supply import run_supplies
 from hil_sim.plant.table_body import rotation, step_plant
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
@@ -70,18 +70,19 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
         step_plant(plant, inner_step)
         counters[COUNTER.step] += 1
         if counters[COUNTER.step] % tick_steps == 0:
-            run_supply(plant, tick)
+            run_supplies(plant, tick)
             record(plant, (now + 1) % HISTORY_ROWS)
 
 
 @kernel
 def read(plant: PlantArrays) -> None:
     """Read all sensors at the last drive tick into ``measured``, in the sample's order, and its flags."""
-    counters, measured, supply = plant.counters, plant.measured, plant.supply
+    counters, measured, supplies = plant.counters, plant.measured, plant.supply
     n = plant.actuators.shape[0]
     now = counters[COUNTER.step] // counters[COUNTER.tick_steps]
     measure(plant, now, 4 * n, measured)
-    measure_supply(plant, now)
+    for k in range(supplies.shape[0]):
+        measure_supply(plant, k, now)
     measure_accelerations(plant, now)
     flags = 0
     state = counters[COUNTER.drive_state]
@@ -89,12 +90,15 @@ def read(plant: PlantArrays) -> None:
         flags |= _ESTOP
     if counters[COUNTER.supply_fault]:
         flags |= _SUPPLY_FAULT
-    if not measured[4 * n + 3] <= supply[SUPPLY.max_temperature]:
-        flags |= _OIL_OVERHEATED
-    if not measured[4 * n + 4] >= supply[SUPPLY.min_level]:
-        flags |= _OIL_LOW
-    if not measured[4 * n + 6] <= supply[SUPPLY.max_filter_drop]:
-        flags |= _FILTER_BLOCKED
+    count = supplies.shape[0]
+    for k in range(count):
+        first = 4 * n + k
+        if not measured[first + 3 * count] <= supplies[k, SUPPLY.max_temperature]:
+            flags |= _OIL_OVERHEATED
+        if not measured[first + 4 * count] >= supplies[k, SUPPLY.min_level]:
+            flags |= _OIL_LOW
+        if not measured[first + 6 * count] <= supplies[k, SUPPLY.max_filter_drop]:
+            flags |= _FILTER_BLOCKED
     if state == STATE.fade:
         flags |= _DRIVE_FADING
     if state == STATE.lower:

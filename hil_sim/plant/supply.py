@@ -1,4 +1,4 @@
-"""The hydraulic power pack: pump, accumulators, tank, cooler, filter (Jin 2012, II.3).
+"""The supplies: pump, accumulators, tank, cooler, filter of each (Jin 2012, II.3).
 
 Runs once per drive tick with the oil that the valves drew since the last one. Oil is booked: what leaves the
 accumulators is in the chambers or back in the tank.
@@ -39,10 +39,19 @@ def _follow(value: float, target: float, ratio: float) -> float:
 
 
 @fused_kernel
-def run_supply(plant: PlantArrays, tick: float) -> None:
-    """Advance the supply by one drive tick (s)."""
-    supply, parameters, counters = plant.supply_state, plant.supply, plant.counters
-    request = counters[COUNTER.stage_request]
+def run_supplies(plant: PlantArrays, tick: float) -> None:
+    """Advance the supplies by one drive tick (s): a stage is reached when all have reached it."""
+    counters, reached, fault = plant.counters, 2, 0
+    for k in range(plant.supply.shape[0]):
+        fault |= _run_supply(plant.supply_state[k], plant.supply[k], counters[COUNTER.stage_request], tick)
+        reached = min(reached, int(plant.supply_state[k, SUPPLY_STATE.stage]))
+    counters[COUNTER.stage_reached] = reached
+    counters[COUNTER.supply_fault] = fault
+
+
+@fused_kernel
+def _run_supply(supply: FloatArray, parameters: FloatArray, request: int, tick: float) -> int:
+    """Advance one supply; return 1 where it is at fault."""
     target = 0.0
     if request == 1:
         target = parameters[SUPPLY.low_pressure]
@@ -94,13 +103,12 @@ def run_supply(plant: PlantArrays, tick: float) -> None:
     )
     supply[SUPPLY_STATE.temperature] += (heat - cooling) * tick / parameters[SUPPLY.heat_capacity]
 
-    reached = counters[COUNTER.stage_reached]
-    reached = min(reached, request)
+    reached = min(int(supply[SUPPLY_STATE.stage]), request)
     if request >= 1 and reached < 1 and pressure >= 0.9 * parameters[SUPPLY.low_pressure]:
         reached = 1
     if request == 2 and reached == 1 and pressure >= 0.95 * parameters[SUPPLY.high_pressure]:
         reached = 2
-    counters[COUNTER.stage_reached] = reached
+    supply[SUPPLY_STATE.stage] = reached
     low = reached == 2 and not pressure >= parameters[SUPPLY.min_pressure]
     lost = request > 0 and not supply[SUPPLY_STATE.pump_health] > 0.0
-    counters[COUNTER.supply_fault] = 1 if low or lost else 0
+    return 1 if low or lost else 0

@@ -100,8 +100,8 @@ class SupplyTruth(Settings):
     line_volume: Volume = Field(default=0.03, gt=0)
     """Oil in lines and manifolds, whose compression is all that is left below the precharge."""
     line_loss: Pressure | None = Field(default=None, ge=0)
-    """Pressure lost between accumulators and valves at the flow that the lines are made for; if left out, that
-    of the table's settings, as of tank and cooler."""
+    """Pressure lost between accumulators and valves at the flow that the lines are made for; as tank and
+    cooler those of the table's settings where they are left out."""
     bleed_time: Time = Field(default=4.0, gt=0)
     """Time in which the unloading valve would empty full accumulators at full pressure."""
     tank_volume: Volume | None = Field(default=None, gt=0)

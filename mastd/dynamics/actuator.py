@@ -44,6 +44,7 @@ class ActuatorRow(NamedTuple):
     bristle_stiffness: Annotated[int, Entry("N/m", "of the LuGre model")]
     bristle_damping: Annotated[int, Entry("N s/m", "of the LuGre model")]
     return_pressure: Annotated[int, Entry("Pa", "of the tank")]
+    supply: Annotated[int, Entry("1", "number of the supply")]
 
 
 ACTUATOR = index_table(ActuatorRow)
@@ -65,10 +66,8 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
     Raises SettingsError if the identified actuators are not those of the table.
     """
-    back = table.supply.return_pressure
-    rows = np.array(
-        [_nominal(link, type_, back) for link, type_ in zip(table.links, table.types, strict=True)]
-    )
+    each = zip(table.links, table.types, table.fed_by, strict=True)
+    rows = np.array([_nominal(link, type_, supply) for link, type_, supply in each])
     if identified is None:
         return rows
     found = {actuator.link: actuator for actuator in identified.links}
@@ -92,7 +91,7 @@ def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = N
     return [found[actuator.name] for actuator in table.links]
 
 
-def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> list[float]:
+def _nominal(link: LinkSettings, type_: ActuatorType, supply: int) -> list[float]:
     cylinder, valve, friction = type_.cylinder, type_.valve, type_.cylinder.friction
     first, second = cylinder.piston_areas
     return [
@@ -111,7 +110,8 @@ def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) ->
         friction.viscous,
         friction.bristle_stiffness,
         friction.bristle_damping,
-        return_pressure,
+        type_.supply.return_pressure,
+        float(supply),
     ]
 
 

@@ -19,17 +19,17 @@ from mastd.settings.table.table import TableSettings
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 6).
+    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 7).
 
     Areas of chamber 1 and 2 in m², leakage in m³/s per N of force, speed of the fully open valves in m/s per
-    √N, supply and return pressure in Pa.
+    √N, supply and return pressure in Pa, number of the supply.
     """
-    supply = table.supply
     rows = []
-    for cylinder, valve, _ in table.types:
+    for type_, number in zip(table.types, table.fed_by, strict=True):
+        cylinder, valve, supply = type_.cylinder, type_.valve, type_.supply
         areas, leakage = cylinder.piston_areas, cylinder.leakage / cylinder.mean_area
         open_gain = valve.saturation * valve.speed_gain(areas)
-        rows.append([*areas, leakage, open_gain, supply.pressure, supply.return_pressure])
+        rows.append([*areas, leakage, open_gain, supply.pressure, supply.return_pressure, number])
     return np.array(rows)
 
 
@@ -37,7 +37,7 @@ def hydraulic_constants(table: TableSettings) -> FloatArray:
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``hydraulics`` (6,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
+    ``hydraulics`` (7,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
     the actuator in N (push positive).
     """
     fed, drained, load = hydraulics[0], hydraulics[1], force
@@ -64,14 +64,17 @@ def drain(
 ) -> float:
     """Return the oil in the accumulators after one play of ``flows`` (n,) in m³/s, ``spacing`` s apart.
 
-    Starts with ``oil`` m³; the pump refills up to ``full``. ``lowest`` (2,) takes the least volume met and
-    its index if it is below the one found so far.
+    Starts with ``oil`` m³; the pump refills up to ``full``. ``lowest`` (4,) takes the least volume met and
+    its index if it is below the one found so far, and after the volume that is to be left the index at which
+    it is gone, if it was not before (−1).
     """
     for k in range(len(flows)):
         oil = min(full, oil + (pump_flow - flows[k]) * spacing)
         if oil < lowest[0]:
             lowest[0] = oil
             lowest[1] = k
+        if oil < lowest[2] and lowest[3] < 0.0:
+            lowest[3] = k
     return oil
 
 

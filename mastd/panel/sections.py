@@ -138,11 +138,18 @@ def forces(view: View, display: Display) -> list[Lines]:
     else:
         known = 0 <= stage < len(STAGES)
         stage_text = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
-    full = number(view.description, "supply_pressure_pa")
-    pressure = shown(number(status, "supply", "pressure_pa"), 1e-5, ".0f", "bar")
-    of_full = f" of {full * 1e-5:.0f}" if full else ""
+    supplies = entries(view.description, "supplies")
+    each = len(entries(status, "supply", "each"))
+    pressures = [number(status, "supply", "each", k, "pressure_pa") for k in range(each)]
+    told = []
+    for k, pressure in enumerate(pressures or [number(status, "supply", "pressure_pa")]):
+        full, name = number(supplies, k, "pressure_pa"), text(supplies, k, "name")
+        of_full = f" of {full * 1e-5:.0f}" if full else ""
+        told.append(f"{name} {shown(pressure, 1e-5, '.0f', 'bar')}{of_full}".lstrip())
+    charged = [number(status, "supply", "each", k, "charged") or 0.0 for k in range(each)]
+    waiting = f", {min(charged):.0%} charged" if each and value(status, "state") in ("LOW", "HIGH") else ""
     pieces: list[Piece] = [
-        f"{pressure}{of_full}, {stage_text}",
+        f"{', '.join(told)}, {stage_text}{waiting}",
         ("   internal ", QUIET),
         shown(number(status, "internal_force_n"), 1e-3, ".1f", "kN"),
         ("   residual ", QUIET),

@@ -66,7 +66,7 @@ def _actuator_rows(found: IdentifiedSettings, table: TableSettings) -> Iterator[
             "coulomb": cylinder.friction.coulomb,
             "viscous": cylinder.friction.viscous,
         }
-        for cylinder, valve, _ in table.types
+        for cylinder, valve in ((type_.cylinder, type_.valve) for type_ in table.types)
     ]
     for key, text, factor, unit in _ACTUATOR_QUANTITIES:
         for number, actuator in enumerate(found.links, start=1):

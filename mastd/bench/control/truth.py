@@ -118,7 +118,8 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
         return float(1.0 + SPREAD * random.uniform(-1.0, 1.0))
 
     actuators = []
-    for actuator, (cylinder, valve, _) in zip(table.links, table.types, strict=True):
+    for actuator, type_ in zip(table.links, table.types, strict=True):
+        cylinder, valve = type_.cylinder, type_.valve
         friction = cylinder.friction
         flow, stiffness, sliding, viscous = factor(), factor(), factor(), factor()
         actuators.append(

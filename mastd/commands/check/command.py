@@ -107,5 +107,6 @@ def _channels(table: TableSettings, rigs: RigsSettings | None, daemon: DaemonSet
     from mastd.loop.rigs.rigs import rig_channels
     from mastd.record.channels import ChannelSet
 
-    frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs) if rigs else ())
+    sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
+    frame = Frame(len(table.links), sensors, rig_channels(rigs) if rigs else (), supplies)
     return ChannelSet(frame.channels, daemon.period_ns)

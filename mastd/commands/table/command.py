@@ -176,7 +176,7 @@ def _actuators(table: TableSettings) -> list[ActuatorFigures]:
             link.actuator,
             type_.cylinder.maximum_force,
             link.stroke,
-            no_load_speed(type_.cylinder, type_.valve, table.supply),
+            no_load_speed(type_.cylinder, type_.valve, type_.supply),
             type_.valve.natural_frequency,
             type_.length_gain,
             type_.pressure_damping,

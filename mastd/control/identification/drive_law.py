@@ -51,7 +51,7 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     lengths = _between(measured.lengths, ticks)
     areas = rows[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]
     forces = _between(np.sum(measured.pressures * areas, axis=2), ticks)
-    supply = _follow(_between(measured.supply[:, :1], ticks), SUPPLY_FILTER_TIME, tick)
+    supply = _follow(_between(measured.supply[:, :, 0], ticks), SUPPLY_FILTER_TIME, tick)
     force_rates = np.diff(measured.force_commands, axis=0, prepend=measured.force_commands[:1])
     bound = MAX_FORCE_RATE_SPEED * stiffness
     force_rates = np.clip(force_rates / measured.period, -bound, bound)

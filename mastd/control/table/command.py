@@ -149,7 +149,7 @@ def preview_horizon(period: float) -> Horizon:
 
 def _spool_speeds(table: TableSettings) -> FloatArray:
     """Return the speeds (n,) in m/s that the noise of the spools' readings would make of the actuators."""
-    speeds = [no_load_speed(type_.cylinder, type_.valve, table.supply) for type_ in table.types]
+    speeds = [no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in table.types]
     return table.sensors.spool.noise * np.array(speeds)
 
 

@@ -50,7 +50,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     """
     geometry = Geometry.from_settings(table)
     travel = 2.0 * float(geometry.strokes.min())
-    rise = table.supply.rise
+    rise = max(supply.rise for supply in table.packs.values())
     timeouts = _filled(
         daemon.timeouts,
         supply_stage=max(LEAST_SUPPLY_S, min(SUPPLY_FACTOR * rise, rise + MOST_WAITED_S)),
@@ -68,7 +68,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
         mass=_rounded(WEIGHING_RATIO * static_capacity(table, geometry), 2),
         centre=CENTRE_RATIO * max(table.body.size[:2]),
     )
-    fastest = max(no_load_speed(type_.cylinder, type_.valve, table.supply) for type_ in table.types)
+    fastest = max(no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in table.types)
     control = _filled(daemon.control, trim_limit=_rounded(TRIM_RATIO * fastest, 1)).model_copy(
         update={"feedforward": feedforward, "balance": balance, "payload_check": payload_check}
     )

@@ -21,7 +21,7 @@ from mastd.control.table.data import (
     STIFF_RATIO,
     Control,
 )
-from mastd.control.table.feedforward import DRIVE, note_opening, trim_for
+from mastd.control.table.feedforward import DRIVE, note_opening, supply_of, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
 from mastd.dynamics.actuator import mean_over_lap, oil_spring
@@ -60,7 +60,7 @@ def update_valves(c: Control, periods: int) -> None:
     """Learn gain, overlap, softness and leakage of each actuator from this period's sample."""
     if c.constants.valve_learning:
         whole = c.inputs[INPUT.contiguous] > 0.0 and c.inputs[INPUT.engaged] > 0.0 and periods == 1
-        learn_valves(c.learned, c.measured, c.inputs[INPUT.supply_pressure], c.constants.period, whole)
+        learn_valves(c.learned, c.measured, c.inputs, c.constants.period, whole)
 
 
 @kernel
@@ -103,7 +103,7 @@ def add_openings(c: Control, later: FloatArray) -> None:
         shift(openings)
         shift(seals)
         shift(motions)
-        note_opening(rows, c.constants.friction, c.constants.period, c.inputs[INPUT.supply_pressure], state)
+        note_opening(rows, c.constants.friction, c.constants.period, c.inputs, state)
         for row in range(4):
             for axis in range(6):
                 motions[last, 6 * row + axis] = coming[row, axis]
@@ -205,7 +205,7 @@ def write_trims(c: Control, periods: int) -> int:
                 c.model.nominal[i],
                 c.model.drives[i],
                 opening,
-                c.inputs[INPUT.supply_pressure],
+                supply_of(c.model.nominal[i], c.inputs),
                 c.command.rates[i],
                 c.command.accelerations[i],
                 forces[i],

@@ -20,6 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import Learned, Measured
+from mastd.control.table.feedforward import supply_of
 from mastd.dynamics.actuator import ACTUATOR, available_force, oil_spring
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
@@ -98,7 +99,9 @@ def learning_memory(rows: FloatArray, spread_ratio: float, speeds: FloatArray) -
 
 
 @fused_kernel
-def learn_valves(learned: Learned, measured: Measured, supply: float, period: float, whole: bool) -> None:
+def learn_valves(
+    learned: Learned, measured: Measured, inputs: FloatArray, period: float, whole: bool
+) -> None:
     """Take one sample of all actuators; let ``learned.actuators``, which the control uses, follow.
 
     ``whole``: this sample follows on the last one; otherwise the windows begin again.
@@ -106,7 +109,7 @@ def learn_valves(learned: Learned, measured: Measured, supply: float, period: fl
     for i in range(learned.actuators.shape[0]):
         m, known, row = learned.valve_memory[i], learned.known[i], learned.actuators[i]
         opening, force = measured.spools[i], measured.forces[i]
-        passed, slope = _nominal_speed(m, known, opening, force, supply)
+        passed, slope = _nominal_speed(m, known, opening, force, supply_of(known, inputs))
         usable = whole and abs(opening) <= 1.0 and m[V.samples] > 0.0
         if usable:
             m[V.passed] += 0.5 * period * (passed + m[V.last_passed])

@@ -13,6 +13,8 @@ import os
 import traceback
 from collections.abc import Sequence
 
+import numpy as np
+
 from mastd.arrays import numbers
 from mastd.control.reference.kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
@@ -71,7 +73,10 @@ class Cycle:
         identified: IdentifiedSettings | None = None,
         rigs: RigsSettings = NO_RIGS,
     ) -> None:
-        self.frame = Frame(len(table.links), len(table.sensors.accelerometers), rig_channels(rigs))
+        sensors, supplies = len(table.sensors.accelerometers), table.packs.values()
+        self.frame = Frame(len(table.links), sensors, rig_channels(rigs), len(supplies))
+        self.full_oil = np.array([supply.accumulator.oil(supply.pressure) for supply in supplies])
+        """Of the accumulators of each supply, m³."""
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self.command.sequence = -1  # none was sent

@@ -57,7 +57,7 @@ _MOTION = (
 )
 
 
-def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
+def frame_layout(actuators: int, accelerometers: int, rigs: int = 0, supplies: int = 1) -> Layout:
     """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
 
     ``rigs``: numbers that the rigs' channels take.
@@ -84,7 +84,7 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0) -> Layout:
             ),
             *(
                 Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
-                for field in sample_layout(actuators, accelerometers)
+                for field in sample_layout(actuators, accelerometers, supplies)
             ),
             *((Field(RIGS, rigs, "SI", "the rigs' values"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
@@ -129,7 +129,11 @@ def vehicle_channels(wheels: Sequence[str], driven: bool) -> tuple[Channel, ...]
 def _channels(field: Field) -> list[Channel]:
     name, unit = field.name, field.unit
     if name in _SUPPLY:
-        return [Channel(f"supply.{name.removeprefix('sample.')}", unit, None, field.meaning)]
+        own = f"supply.{name.removeprefix('sample.')}"
+        if field.size == 1:
+            return [Channel(own, unit, None, field.meaning)]
+        numbered = range(1, field.size + 1)
+        return [Channel(f"{own}.{k}", unit, None, f"{field.meaning}, supply {k}") for k in numbered]
     if field.size == 1 and name not in _NUMBERED:
         return [Channel(name, unit, None, field.meaning)]
     if name == "command.payload_wrench":
@@ -163,15 +167,18 @@ def channel_columns(table: TableSettings) -> dict[str, int]:
 
 
 def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
-    return frame_channels(frame_layout(len(table.links), len(table.sensors.accelerometers)))
+    sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
+    return frame_channels(frame_layout(len(table.links), sensors, supplies=supplies))
 
 
 class Frame:
     """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
 
-    def __init__(self, actuators: int, accelerometers: int, rigs: Sequence[Channel] = ()) -> None:
+    def __init__(
+        self, actuators: int, accelerometers: int, rigs: Sequence[Channel] = (), supplies: int = 1
+    ) -> None:
         """``rigs``: the channels of what rigs give."""
-        self.layout = frame_layout(actuators, accelerometers, len(rigs))
+        self.layout = frame_layout(actuators, accelerometers, len(rigs), supplies)
         self.channels = frame_channels(self.layout, rigs)
         self.values: FloatArray = np.zeros(self.layout.size)
         self.index = {name: position.start for name, position in self.layout.slices.items()}
@@ -179,7 +186,7 @@ class Frame:
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""
         self.command_layout = command_layout(actuators)
-        self.sample_layout = sample_layout(actuators, accelerometers)
+        self.sample_layout = sample_layout(actuators, accelerometers, supplies)
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)

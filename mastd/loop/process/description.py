@@ -29,7 +29,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "freedoms": list(table.freedoms),
         "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
         "maximum_force_n": max(type_.cylinder.maximum_force for type_ in table.types),
-        "supply_pressure_pa": table.supply.pressure,
+        "supplies": [{"name": name, "pressure_pa": supply.pressure} for name, supply in table.packs.items()],
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "versions": versions(),
     }

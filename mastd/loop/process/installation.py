@@ -122,6 +122,7 @@ class Installation:
             mode,
             self.daemon.period_ns,
             table_block(self.table, lengths_at(self.geometry, lowered_pose(self.geometry, 0.0))[0]),
+            len(self.table.packs),
         )
 
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
@@ -141,7 +142,7 @@ class Installation:
     def frame_width(self) -> int:
         """Numbers of the loop's frame, a simulated vehicle's included."""
         actuators, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
-        return frame_layout(actuators, sensors, len(self.rig_channels)).size
+        return frame_layout(actuators, sensors, len(self.rig_channels), len(self.table.packs)).size
 
     @property
     def rig_channels(self) -> tuple[Channel, ...]:

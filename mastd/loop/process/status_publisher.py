@@ -31,7 +31,9 @@ class StatusPublisher:
         self._recorder = recorder
         self._degraded = degraded
         self._texts: dict[str, str] = {}
-        self._head = block.layout.slices["reference"].start
+        self._head = block.layout.slices["supply_pressures"].start
+        self._full_oil = cycle.full_oil
+        block.field("supply_pressures")[:] = block.field("charged")[:] = math.nan
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""
@@ -67,10 +69,13 @@ class StatusPublisher:
             reference.gain_target,
             cycle.orders.level_limit,
             reference.speed,
-            frame.values[frame.index["sample.supply_pressure"]],
+            frame.field("sample.supply_pressure").min(),
             cycle.sample.stage,
         )
         block.values[: self._head] = head
+        supplies = len(self._full_oil)
+        block.field("supply_pressures")[:supplies] = frame.field("sample.supply_pressure")
+        block.field("charged")[:supplies] = frame.field("sample.accumulator_volume") / self._full_oil
         block.field("reference")[:] = frame.motion[0]
         block.field("pose")[:] = cycle.sensing.pose if cycle.sensing.pose_valid else math.nan
         block.field("residual")[:] = frame.field("residual")

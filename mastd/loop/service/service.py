@@ -189,7 +189,8 @@ class Generation:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        frame = Frame(len(table.links), len(table.sensors.accelerometers), installation.rig_channels)
+        sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
+        frame = Frame(len(table.links), sensors, installation.rig_channels, supplies)
         self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:

@@ -275,19 +275,21 @@ class Envelope:
         means, bursts = mean_speeds(
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
-        areas, leakage = self._hydraulics[:, :2], self._hydraulics[:, 2]
-        leaking = float(np.sum(leakage * forces))
-        slopes, larger = self._grid.slopes, np.max(areas, axis=1)[:, None]
-        flow = float(self._over_box(_linear(slopes, means) @ larger)[0]) + leaking
-        burst = float(self._over_box(_linear(slopes, bursts) @ larger)[0])
-        supply = self._table.supply
-        full = supply.accumulator.oil(supply.pressure)
-        least = supply.accumulator.oil(supply.limits.minimum_pressure)
-        left = (full - burst - least) / (full - least)
-        return [
-            _upper("mean_flow", flow, supply.pump_flow, "m3/s", "pump, for ever"),
-            Limit("accumulator", full - burst, least, "m3", left, 0.0, "oil left in the accumulators"),
-        ]
+        limits, hydraulics, slopes = [], self._hydraulics, self._grid.slopes
+        for k, (name, supply) in enumerate(self._table.packs.items()):
+            fed, of = hydraulics[:, 6] == k, f" of {name}" if name else ""
+            larger = np.max(hydraulics[fed, :2], axis=1)[:, None]
+            leaking = float(np.sum(hydraulics[fed, 2] * forces[fed]))
+            flow = float(self._over_box(_linear(slopes[..., fed], means) @ larger)[0]) + leaking
+            burst = float(self._over_box(_linear(slopes[..., fed], bursts) @ larger)[0])
+            full = supply.accumulator.oil(supply.pressure)
+            least, where = full - supply.usable_oil, "oil left in the accumulators" + of
+            left = (supply.usable_oil - burst) / supply.usable_oil
+            limits += [
+                _upper("mean_flow", flow, supply.pump_flow, "m3/s", f"pump{of}, for ever"),
+                Limit("accumulator", full - burst, least, "m3", left, 0.0, where),
+            ]
+        return limits
 
 
 def mean_speeds(

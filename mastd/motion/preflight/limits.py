@@ -33,6 +33,7 @@ from mastd.motion.preflight.survey import (
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
 from mastd.settings.profile.profile import AXES
 from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.supply import SupplySettings
 from mastd.settings.table.table import TableSettings
 
 Windows = list[BoolArray]
@@ -77,13 +78,17 @@ class Limit:
 
 @dataclass(frozen=True)
 class Oil:
-    """Flow from the supply over the whole profile in m³/s, and the least oil in the accumulators in m³."""
+    """Flow from a supply over the whole profile in m³/s, and the least oil in its accumulators in m³.
+
+    ``lasts``: time in s after which they have less than they must, None if they last.
+    """
 
     peak_flow: float
     peak_time: float
     mean_flow: float
     least_oil: float
     least_oil_time: float
+    lasts: float | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +128,6 @@ class Examiner:
         self._table = table
         self._geometry = Geometry.from_settings(table)
         observer = Observer(self._geometry)
-        self._full_oil = table.supply.accumulator.oil(table.supply.pressure)
-        self._least_oil = table.supply.accumulator.oil(table.supply.limits.minimum_pressure)
         self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,
@@ -157,7 +160,7 @@ class Examiner:
         peaks: list[FloatArray] = []
         for block, flags in enumerate(windows):
             start = timeline.starts[block]
-            worst = Worst.of(count, int(timeline.intervals[block]) + 1, len(flags))
+            worst = Worst.of(count, int(timeline.intervals[block]) + 1, len(flags), len(self._table.packs))
             walked = SurveyedBlock(
                 coefficients=timeline.coefficients,
                 first_row=int(timeline.first_rows[block]),
@@ -180,14 +183,18 @@ class Examiner:
             found[:] = found[0] + block_found[0], max(found[1], block_found[2])
         return Findings(actuators, actuators_knot, axes, axes_knot, found, found_knot, flows, peaks)
 
-    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil]:
-        """Return every limit with the worst point found, and what the motion takes of the supply."""
-        oil = self._oil(timeline, findings.flows)
+    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], dict[str, Oil]]:
+        """Return every limit with the worst point found, and by its name what is taken of each supply."""
+        packs = self._table.packs
+        oil = {
+            name: _oil(supply, timeline, [flows[k] for flows in findings.flows])
+            for k, (name, supply) in enumerate(packs.items())
+        }
         return (
             *self._actuator_limits(findings),
             self._pose_limit(findings),
             _observer_limit(findings),
-            *self._oil_limits(oil, timeline),
+            *(limit for name in packs for limit in _oil_limits(name, packs[name], oil[name], timeline)),
         ), oil
 
     def _actuator_limits(self, findings: Findings) -> list[Limit]:
@@ -205,66 +212,71 @@ class Examiner:
         worst, bound = findings.axes[axis], self._pose_bounds[axis]
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
 
-    def _oil(self, timeline: Timeline, flows: list[FloatArray]) -> Oil:
-        """Return the use of oil over all repeats."""
-        peaks = [float(np.max(series)) for series in flows]
-        peak = int(np.argmax(peaks))
-        plays = np.diff(timeline.starts) // timeline.intervals
-        used = sum(
-            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
-        )
-        least, least_knot = self._least(timeline, flows, plays)
-        return Oil(
-            peak_flow=peaks[peak],
-            peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
-            mean_flow=used / float(timeline.starts[-1]),
-            least_oil=least,
-            least_oil_time=least_knot * KNOT_SPACING,
-        )
 
-    def _least(self, timeline: Timeline, flows: list[FloatArray], plays: IntArray) -> tuple[float, int]:
-        """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+def _oil(supply: SupplySettings, timeline: Timeline, flows: list[FloatArray]) -> Oil:
+    """Return the use of a supply's oil over all repeats, ``flows`` (knots,) by block."""
+    peaks = [float(np.max(series)) for series in flows]
+    peak = int(np.argmax(peaks))
+    plays = np.diff(timeline.starts) // timeline.intervals
+    used = sum(float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True))
+    least, least_knot, gone_knot = _least(supply, timeline, flows, plays)
+    return Oil(
+        peak_flow=peaks[peak],
+        peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
+        mean_flow=used / float(timeline.starts[-1]),
+        least_oil=least,
+        least_oil_time=least_knot * KNOT_SPACING,
+        lasts=None if gone_knot is None else gone_knot * KNOT_SPACING,
+    )
 
-        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS``
-        plays of a block is reported by the mean flow.
-        """
-        pump = self._table.supply.pump_flow
-        oil = self._full_oil
-        lowest, knot = np.array([oil, 0.0]), 0
-        for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
-            oil_before = oil
-            for block, series in enumerate(flows):
-                for play in range(min(int(plays[block]), _MAX_PLAYS)):
-                    lowest[1] = -1.0
-                    oil_at_start = oil
-                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
-                    if lowest[1] >= 0.0:
-                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
-                        knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
-                    if lowest[0] < 0.0:
-                        return float(lowest[0]), knot
-                    if abs(oil - oil_at_start) <= _STEADY_OIL:
-                        break
-            if abs(oil - oil_before) <= _STEADY_OIL:
-                break
-        return float(lowest[0]), knot
 
-    def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
-        usable = self._full_oil - self._least_oil
-        mean_limit = self._table.supply.pump_flow + usable / timeline.duration
-        where = "pump and accumulators"
-        return [
-            _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
-            Limit(
-                "accumulator",
-                oil.least_oil,
-                self._least_oil,
-                "m3",
-                (oil.least_oil - self._least_oil) / usable,
-                oil.least_oil_time,
-                "oil left in the accumulators",
-            ),
-        ]
+def _least(
+    supply: SupplySettings, timeline: Timeline, flows: list[FloatArray], plays: IntArray
+) -> tuple[float, int, int | None]:
+    """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+
+    And the knot at which they have less than they must, None where that is never. A play that ends as it
+    began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS`` plays of a block is reported
+    by the mean flow.
+    """
+    oil = full = supply.accumulator.oil(supply.pressure)
+    lowest = np.array([full, 0.0, supply.accumulator.oil(supply.limits.minimum_pressure), -1.0])
+    knot, gone = 0, None
+    for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
+        oil_before = oil
+        for block, series in enumerate(flows):
+            for play in range(min(int(plays[block]), _MAX_PLAYS)):
+                lowest[1] = -1.0
+                oil_at_start = oil
+                oil = drain(series[:-1], KNOT_SPACING, supply.pump_flow, full, oil, lowest)
+                start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
+                start += repeat * int(timeline.starts[-1])
+                if lowest[1] >= 0.0:
+                    knot = start + int(lowest[1])
+                if gone is None and lowest[3] >= 0.0:
+                    gone = start + int(lowest[3])
+                if lowest[0] < 0.0:
+                    return float(lowest[0]), knot, gone
+                if abs(oil - oil_at_start) <= _STEADY_OIL:
+                    break
+        if abs(oil - oil_before) <= _STEADY_OIL:
+            break
+    return float(lowest[0]), knot, gone
+
+
+def _oil_limits(name: str, supply: SupplySettings, oil: Oil, timeline: Timeline) -> list[Limit]:
+    usable, of = supply.usable_oil, f" of {name}" if name else ""
+    mean_limit = supply.pump_flow + usable / timeline.duration
+    left = "oil left in the accumulators" + of
+    if oil.lasts is not None:
+        left += f", which last {oil.lasts:.1f} s"
+    where = "pump and accumulators" + of
+    least = supply.accumulator.oil(supply.limits.minimum_pressure)
+    margin = (oil.least_oil - least) / usable
+    return [
+        _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
+        Limit("accumulator", oil.least_oil, least, "m3", margin, oil.least_oil_time, left),
+    ]
 
 
 def actuator_bounds(table: TableSettings) -> FloatArray:

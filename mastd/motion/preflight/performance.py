@@ -100,12 +100,10 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
         pulled = type_.cylinder.single_acting and force < 0.0
-        pressure = (
-            math.inf if pulled else (abs(float(force)) + table.supply.return_pressure * other) / carrying
-        )
-        pressures.append(pressure)
-    most = int(np.argmax(pressures))
-    pressure, given = pressures[most], table.supply.pressure
+        whole = abs(float(force)) + type_.supply.return_pressure * other
+        pressures.append(math.inf if pulled else whole / carrying)
+    most = int(np.argmax(np.array(pressures) / [type_.supply.pressure for type_ in table.types]))
+    pressure, given = pressures[most], table.types[most].supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
     whole = "table and payload, at rest"
     return (
@@ -180,8 +178,14 @@ def _sine_row(bound: Bound, factor: FloatArray) -> tuple[FloatArray, str]:
 
 def _pump(table: TableSettings, rates: FloatArray) -> Bound:
     """Return the velocity amplitude whose mean flow the pump gives: of |sin| the mean is 2/π."""
-    flow = _flow(table, rates)
-    return Bound(0.5 * math.pi * table.supply.pump_flow / flow if flow > 0.0 else math.inf, "pump")
+    flows = _flows(table, rates)
+    return min(
+        (
+            Bound(0.5 * math.pi * supply.pump_flow / flow if flow > 0.0 else math.inf, _of("pump", name))
+            for (name, supply), flow in zip(table.packs.items(), flows, strict=True)
+        ),
+        key=lambda bound: bound.value,
+    )
 
 
 def _loaded_valves(
@@ -194,13 +198,12 @@ def _loaded_valves(
     (a/(ω v₀))² + c² = 1 − W/F₀ with c = m ω v₀ / (2 F₀), or force alone, m a = F₀ − W, where that is less.
     """
     found = []
-    drop = table.supply.pressure - table.supply.return_pressure
     types = zip(table.links, table.types, np.abs(rates), np.abs(standing), moving, strict=True)
     for link, type_, rate, weight, mass in types:
         if rate <= 1e-9:
             continue
-        stall = type_.cylinder.least_area * drop
-        speed = no_load_speed(type_.cylinder, type_.valve, table.supply) / rate
+        stall = type_.cylinder.least_area * (type_.supply.pressure - type_.supply.return_pressure)
+        speed = no_load_speed(type_.cylinder, type_.valve, type_.supply) / rate
         left = max(1.0 - weight / stall, 0.0)
         squared = (mass * omega * speed / (2.0 * stall)) ** 2
         flowing = omega * speed * np.sqrt(np.maximum(left - squared, 0.0))
@@ -239,21 +242,29 @@ def translation_section(
     return np.asarray((low * ends)[:, None] * directions)
 
 
-def _flow(table: TableSettings, rates: FloatArray) -> float:
-    """Return the flow of all valves in m³/s at ``rates`` (n,) of the actuators."""
+def _flows(table: TableSettings, rates: FloatArray) -> FloatArray:
+    """Return the flow from each supply (supplies,) in m³/s at ``rates`` (n,) of the actuators."""
     areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
-    return float(areas @ np.abs(rates))
+    return np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs))
+
+
+def _of(what: str, name: str) -> str:
+    return f"{what} of {name}" if name else what
 
 
 def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     """Return velocity and flow of an axis whose unit rate makes ``rates`` (n,) of the actuators."""
-    flow = _flow(table, rates)
-    bounds = [Bound(table.supply.limits.maximum_flow / flow, "supply")] if flow > 0.0 else []
+    flows = _flows(table, rates)
+    bounds = [
+        Bound(supply.limits.maximum_flow / flow, f"supply {name}".strip())
+        for (name, supply), flow in zip(table.packs.items(), flows, strict=True)
+        if flow > 0.0
+    ]
     for link, velocity, rate in zip(table.links, table.velocities, np.abs(rates), strict=True):
         if rate > 1e-9:
             bounds.append(Bound(velocity / float(rate), f"velocity of {link.name}"))
     least = min(bounds, key=lambda bound: bound.value, default=Bound(0.0, "no actuator"))
-    return least, least.value * flow
+    return least, least.value * float(np.sum(flows))
 
 
 def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, weight: float) -> Bound:

@@ -185,6 +185,8 @@ class ActuatorTypeSettings(ActuatorSettings):
     valve: ValveSettings
     drive: DriveGainSettings | None = None
     """Without it those of the table's drive."""
+    supply: str | None = None
+    """Name of the supply that feeds it, where there are several and the link does not say."""
 
 
 class DriveSettings(DriveGainSettings):

@@ -1,4 +1,4 @@
-"""Settings of the supply: pump, accumulators, oil, and what lies between them and the valves."""
+"""Settings of a supply: pump, accumulators, oil, and what lies between them and the valves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pydantic import Field, ValidationInfo, field_validator
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import Flow, Pressure, Ratio, Temperature, Time, Volume
 
+MAX_SUPPLIES: Final = 4
+"""Of a table."""
 TANK_RATIO: Final = 8.0
 """Oil in the tank over what the accumulators take, where it is not stated."""
 LEAST_TANK: Final = 2.0

@@ -35,7 +35,7 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
-from mastd.settings.table.supply import SupplySettings
+from mastd.settings.table.supply import MAX_SUPPLIES, SupplySettings
 from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
 
 MAX_LINKS: Final = 24
@@ -57,6 +57,8 @@ class LinkSettings(Settings):
     name: Name
     actuator: Name | None = None
     """Its type, one of ``actuators``; none where all are of the one type that ``actuator`` says."""
+    supply: Name | None = None
+    """The one of ``supplies`` that feeds it; if left out, that of its type."""
     table_joint: Point
     """Centre of the joint at the table, in P."""
     base_joint: Point
@@ -83,6 +85,7 @@ class ActuatorType(NamedTuple):
     cylinder: ActuatorSettings
     valve: ValveSettings
     gains: DriveGainSettings
+    supply: SupplySettings
 
     @property
     def valve_lead(self) -> float:
@@ -119,7 +122,12 @@ class TableSettings(Settings):
     """Axes of the pose in which the table moves; guides hold the others at neutral."""
     guides: GuideSettings = GuideSettings()
     body: BodySettings
-    supply: SupplySettings
+    supply: SupplySettings | None = None
+    """The only one."""
+    supplies: Annotated[dict[Name, SupplySettings], Field(validate_default=True, max_length=MAX_SUPPLIES)] = (
+        Field(default_factory=dict)
+    )
+    """Several, by name."""
     actuator: ActuatorSettings | None = None
     valve: ValveSettings | None = None
     actuators: Annotated[dict[Name, ActuatorTypeSettings], Field(validate_default=True)] = Field(
@@ -144,13 +152,43 @@ class TableSettings(Settings):
     @property
     def types(self) -> tuple[ActuatorType, ...]:
         """The type of each link's actuator, in the order of the links."""
+        supplies = tuple(self.packs.values())
+        fed = [supplies[index] for index in self.fed_by]
         if self.actuator is not None and self.valve is not None:
-            return (ActuatorType(self.actuator, self.valve, self.drive),) * len(self.links)
+            return tuple(ActuatorType(self.actuator, self.valve, self.drive, supply) for supply in fed)
         found = {
-            name: ActuatorType(actuator, actuator.valve, actuator.drive or self.drive)
+            name: (actuator, actuator.valve, actuator.drive or self.drive)
             for name, actuator in self.actuators.items()
         }
-        return tuple(found[link.actuator or ""] for link in self.links)
+        return tuple(
+            ActuatorType(*found[link.actuator or ""], supply)
+            for link, supply in zip(self.links, fed, strict=True)
+        )
+
+    @property
+    def packs(self) -> dict[str, SupplySettings]:
+        """The supplies by name, the only one under ""."""
+        return {"": self.supply} if self.supply is not None else self.supplies
+
+    @property
+    def fed_by(self) -> tuple[int, ...]:
+        """The number of the supply of each link's actuator, in the order of ``packs``."""
+        if self.supply is not None:
+            return (0,) * len(self.links)
+        names = list(self.supplies)
+        return tuple(names.index(_supply_name(link, self.actuators)) for link in self.links)
+
+    @field_validator("supplies")
+    @classmethod
+    def _one_or_several(
+        cls, supplies: dict[str, SupplySettings], info: ValidationInfo
+    ) -> dict[str, SupplySettings]:
+        advice = "state the supplies by name, or supply for the only one"
+        if supplies and info.data.get("supply", ...) is not None:
+            raise ValueError(f"stands beside supply: {advice}")
+        if not supplies and info.data.get("supply", ...) is None:
+            raise ValueError(f"neither supply nor supplies are stated: {advice}")
+        return supplies
 
     @field_validator("freedoms")
     @classmethod
@@ -171,7 +209,7 @@ class TableSettings(Settings):
         stated = self.limits.velocity
         if stated is not None and not self.actuators:
             return (stated,) * len(self.links)
-        speeds = (no_load_speed(type_.cylinder, type_.valve, self.supply) for type_ in self.types)
+        speeds = (no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in self.types)
         return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
 
     @field_validator("links")
@@ -192,6 +230,8 @@ class TableSettings(Settings):
             problems += wrong or left_free(_joints(links), neutral_position, freedoms)
         if "actuators" in info.data:
             problems += _wrong_types(links, info.data["actuators"])
+            if "supplies" in info.data:
+                problems += _wrong_supplies(links, info.data["actuators"], info.data["supplies"])
         refuse(problems)
         return links
 
@@ -201,7 +241,7 @@ class TableSettings(Settings):
         cls, actuator: ActuatorSettings | None, info: ValidationInfo
     ) -> ActuatorSettings | None:
         if actuator is not None:
-            refuse(_force_problems(actuator, info.data.get("supply")))
+            refuse(_force_problems(actuator, _strongest(info.data)))
         return actuator
 
     @field_validator("actuators")
@@ -218,7 +258,7 @@ class TableSettings(Settings):
                 raise ValueError(f"neither {one} nor actuators are stated: {advice}")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
-            found = _force_problems(actuator, info.data.get("supply"))
+            found = _force_problems(actuator, _strongest(info.data, actuator.supply))
             problems += [((name, *location), what) for location, what in found]
         refuse(problems)
         return actuators
@@ -256,7 +296,7 @@ class TableSettings(Settings):
         types += [
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
-        supply = info.data.get("supply")
+        supply = _strongest(info.data)
         known = [one for one in types if one[1] is not None] or types[:1]
         speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
         if limits.velocity is not None and not (limits.velocity <= speed):
@@ -318,6 +358,37 @@ def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -
     if not (actuator.relief_pressure >= supply.pressure):
         what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
         problems.append((("relief_pressure",), what))
+    return problems
+
+
+def _strongest(known: dict[str, Any], name: str | None = None) -> SupplySettings | None:
+    """Return of the validated settings ``known`` the supply ``name``, else that of the highest pressure."""
+    supplies = known.get("supplies", {})
+    every = [known["supply"]] if known.get("supply") is not None else list(supplies.values())
+    return supplies.get(name) or max(every, key=lambda supply: supply.pressure, default=None)
+
+
+def _supply_name(link: LinkSettings, actuators: dict[str, ActuatorTypeSettings]) -> str:
+    """Return the name of the supply that a link or its type states, "" for none."""
+    type_ = actuators.get(link.actuator or "")
+    return link.supply or (type_.supply if type_ is not None else None) or ""
+
+
+def _wrong_supplies(
+    links: tuple[LinkSettings, ...],
+    actuators: dict[str, ActuatorTypeSettings],
+    supplies: dict[str, SupplySettings],
+) -> list[Problem]:
+    """Return what is wrong with the names of the links' supplies."""
+    problems: list[Problem] = []
+    known = ", ".join(supplies) or "none, supply feeds all"
+    for index, link in enumerate(links):
+        name = _supply_name(link, actuators)
+        if not name and supplies:
+            problems.append(((index,), f"supply is missing, here or in its type; known supplies are {known}"))
+        elif name and name not in supplies:
+            place = (index, "supply") if link.supply else (index,)
+            problems.append((place, f"{name!r} is no supply of supplies: {known}"))
     return problems
 
 

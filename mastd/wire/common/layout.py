@@ -51,7 +51,7 @@ SUPPLY_FIELDS = (
 )
 
 
-def table_layout(actuators: int, accelerometers: int) -> Layout:
+def table_layout(actuators: int, accelerometers: int, supplies: int = 1) -> Layout:
     """Return the layout of the table's description in the hello, nominal values of its settings."""
     n, m = actuators, accelerometers
     return Layout(
@@ -69,22 +69,23 @@ def table_layout(actuators: int, accelerometers: int) -> Layout:
             Field("accelerometer_positions", 3 * m, "m", "of each accelerometer in P: x, y, z"),
             Field("accelerometer_directions", 3 * m, "1", "its axis in P, of length 1"),
             Field("gravity", 1, "m/s2", "of the place"),
-            Field("return_pressure", 1, "Pa", "in the return line"),
-            Field("low_pressure", 1, "Pa", "of the supply in the low stage"),
-            Field("high_pressure", 1, "Pa", "of the supply in the high stage"),
+            Field("return_pressure", supplies, "Pa", "in the return line of each supply"),
+            Field("low_pressure", supplies, "Pa", "of each supply in the low stage"),
+            Field("high_pressure", supplies, "Pa", "of each supply in the high stage"),
+            *((Field("fed_by", n, "1", "supply of each actuator, from 1"),) if supplies > 1 else ()),
         ),
     )
 
 
-def sample_layout(actuators: int, accelerometers: int) -> Layout:
-    """Return the layout of a sample of so many actuators and single-axis sensors."""
+def sample_layout(actuators: int, accelerometers: int, supplies: int = 1) -> Layout:
+    """Return the layout of a sample of so many actuators, single-axis sensors and supplies."""
     return Layout(
         "sample",
         (
             Field("lengths", actuators, "m", "measured length of each actuator"),
             Field("pressures", 2 * actuators, "Pa", "chamber 1 and chamber 2 of each actuator"),
             Field("spools", actuators, "1", "valve opening, 1 is fully open to chamber 1"),
-            *(Field(name, 1, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
+            *(Field(name, supplies, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
             Field(
                 "accelerometers",
                 accelerometers,

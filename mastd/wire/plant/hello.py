@@ -41,11 +41,17 @@ class LinkTerms:
 
     @classmethod
     def of(
-        cls, actuators: int, accelerometers: int, mode: Mode, period_ns: int, table: bytes = b""
+        cls,
+        actuators: int,
+        accelerometers: int,
+        mode: Mode,
+        period_ns: int,
+        table: bytes = b"",
+        supplies: int = 1,
     ) -> LinkTerms:
-        """Return the terms of a table with so many actuators and single-axis sensors."""
+        """Return the terms of a table with so many actuators, single-axis sensors and supplies."""
         return cls(
-            sample_layout(actuators, accelerometers),
+            sample_layout(actuators, accelerometers, supplies),
             command_layout(actuators),
             mode,
             period_ns,

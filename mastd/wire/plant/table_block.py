@@ -14,8 +14,8 @@ from mastd.wire.common.layout import table_layout
 
 def table_block(table: TableSettings, resting_lengths: FloatArray) -> bytes:
     """Return the description of ``table`` in its ``table_layout``; ``resting_lengths`` (n,) in m, lowered."""
-    links, sensors, supply = table.links, table.sensors.accelerometers, table.supply
-    speeds = [no_load_speed(type_.cylinder, type_.valve, supply) for type_ in table.types]
+    links, sensors, supplies = table.links, table.sensors.accelerometers, table.packs.values()
+    speeds = [no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in table.types]
     values: dict[str, Iterable[object]] = {
         "table_joints": [link.table_joint for link in links],
         "base_joints": [link.base_joint for link in links],
@@ -29,11 +29,12 @@ def table_block(table: TableSettings, resting_lengths: FloatArray) -> bytes:
         "accelerometer_positions": [sensor.position for sensor in sensors],
         "accelerometer_directions": [sensor.direction for sensor in sensors],
         "gravity": [table.gravity],
-        "return_pressure": [supply.return_pressure],
-        "low_pressure": [supply.low_pressure],
-        "high_pressure": [supply.pressure],
+        "return_pressure": [supply.return_pressure for supply in supplies],
+        "low_pressure": [supply.low_pressure for supply in supplies],
+        "high_pressure": [supply.pressure for supply in supplies],
+        "fed_by": [number + 1 for number in table.fed_by],
     }
-    layout = table_layout(len(links), len(sensors))
+    layout = table_layout(len(links), len(sensors), len(supplies))
     block = np.empty(layout.size, dtype="<f8")
     for name, place in layout.slices.items():
         block[place] = np.ravel(np.array(values[name], dtype=np.float64))

@@ -115,9 +115,9 @@ def test_figures_of_a_heave_sine(table: TableSettings) -> None:
     travel, leakage = 4.0 * 95e-4 * amplitude * omega, 4.0 * 5e-12 * weight / 95e-4
     # Vertical actuators only push here, and the others do nothing.
     assert found["pull_force"].worst == pytest.approx(0.0, abs=1.0)
-    assert result.oil.peak_flow == pytest.approx(travel + leakage, rel=0.01)
+    assert result.oil[""].peak_flow == pytest.approx(travel + leakage, rel=0.01)
     # A faded sine's mean is that of its window: each fade counts one half.
-    assert result.oil.mean_flow == pytest.approx(2.0 / math.pi * travel * 15.0 / 20.0 + leakage, rel=0.01)
+    assert result.oil[""].mean_flow == pytest.approx(2.0 / math.pi * travel * 15.0 / 20.0 + leakage, rel=0.01)
 
 
 @pytest.mark.parametrize("point", ["C", "T"])
@@ -182,10 +182,10 @@ def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> No
     )
     once = check(profile(segment), thirsty)
     results = [check(made, thirsty) for made in (repeated, written, whole)]
-    assert 0.0 < results[0].oil.least_oil < once.oil.least_oil - 3e-3
+    assert 0.0 < results[0].oil[""].least_oil < once.oil[""].least_oil - 3e-3
     for result in results[1:]:
-        assert result.oil.least_oil == pytest.approx(results[0].oil.least_oil, rel=1e-9)
-        assert result.oil.mean_flow == pytest.approx(results[0].oil.mean_flow, rel=1e-3)
+        assert result.oil[""].least_oil == pytest.approx(results[0].oil[""].least_oil, rel=1e-9)
+        assert result.oil[""].mean_flow == pytest.approx(results[0].oil[""].mean_flow, rel=1e-3)
         assert limits(result)["accumulator"].time_s == limits(results[0])["accumulator"].time_s
         assert result.duration == pytest.approx(30.0)
 
@@ -198,7 +198,7 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     )
     examiner = Examiner(thirsty, NoPayload())
     short = check(profile(segment), thirsty)
-    assert short.oil.mean_flow > thirsty.supply.pump_flow
+    assert short.oil[""].mean_flow > thirsty.supply.pump_flow
     assert limits(short)["accumulator"].margin > 0.0
     long = check(profile(segment, "repeats: 40\n"), thirsty)
     assert not long.ok
@@ -210,13 +210,13 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     flows = examiner.walk(timeline, all_windows(timeline)).flows[0]
     oil = full = (
         limits(short)["accumulator"].limit
-        + (short.oil.least_oil - limits(short)["accumulator"].limit) / limits(short)["accumulator"].margin
+        + (short.oil[""].least_oil - limits(short)["accumulator"].limit) / limits(short)["accumulator"].margin
     )
     least = oil
     for flow in flows[:-1]:
         oil = min(full, oil + (thirsty.supply.pump_flow - flow) * 1e-3)
         least = min(least, oil)
-    assert short.oil.least_oil == pytest.approx(least, rel=1e-6)
+    assert short.oil[""].least_oil == pytest.approx(least, rel=1e-6)
 
 
 HUGE = ("0", "1e-300", "1e-3", "1", "5", "1e6", "1e15", "1e300", "-1")

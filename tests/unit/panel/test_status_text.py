@@ -21,6 +21,7 @@ MEASURED = (
     "following_peak",
     "residual",
     "supply_pressure",
+    "supply_pressures",
     "stage",
 )
 
@@ -43,7 +44,7 @@ def snapshot(monkeypatch: pytest.MonkeyPatch, *unknown: str) -> dict[str, Any]:
 def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     status = snapshot(monkeypatch, *MEASURED)
     assert status["pose"] == [None] * 6
-    assert status["supply"] == {"pressure_pa": None, "stage": None}
+    assert status["supply"] == {"pressure_pa": None, "stage": None, "each": []}
     lines = [text.split(maxsplit=1) for text in page(status).splitlines()]
     said = {words[0]: words[1] for words in lines}
     for name in ("pose", "command", "lengths", "forces"):
