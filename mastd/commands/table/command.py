@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.geometry import Geometry
     from mastd.motion.preflight.performance import AxisPerformance, Bound
+    from mastd.settings.table.supply import SupplySettings
     from mastd.settings.table.table import TableSettings
 
 _SHOW = """
@@ -111,6 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
             "heaviest_kg": heaviest * table.body.mass,
             "axes": [_axis_document(axis) for axis in axes],
             "stability": {**proof.document(), **(margins.document() if margins else {})},
+            "supplies": [_supply_document(*each) for each in table.packs.items()],
             "warnings": warnings,
         }
         print(json.dumps(document, allow_nan=False))
@@ -118,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
         print("\n".join(_pattern_lines(patterns)))
         print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
+        print("\n".join(supply.text(name) for name, supply in table.packs.items()))
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
         print("".join(f"warning: {warning}\n" for warning in warnings), end="")
@@ -146,6 +149,17 @@ def _draw(table: TableSettings, geometry: Geometry, bare: TableModel, heaviest: 
         ],
         path,
     )
+
+
+def _supply_document(name: str, supply: SupplySettings) -> dict[str, object]:
+    return {
+        "name": name,
+        "pressure_pa": supply.pressure,
+        "pump_flow_m3_s": supply.pump_flow,
+        "oil_m3": supply.accumulator.oil(supply.pressure),
+        "usable_oil_m3": supply.usable_oil,
+        "charge_time_s": supply.charge_time,
+    }
 
 
 def _tonnes(mass: float) -> str:

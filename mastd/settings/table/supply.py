@@ -122,6 +122,16 @@ class SupplySettings(Settings):
             return self.oil.tank_volume
         return max(LEAST_TANK, TANK_RATIO * self.accumulator.oil(self.pressure))
 
+    def text(self, name: str = "") -> str:
+        """Return pressure, pump and accumulators as a line, of a supply with this name."""
+        return (
+            f"supply {name}".strip()
+            + f": {self.pressure / 1e5:g} bar, pump {6e4 * self.pump_flow:.4g} L/min; "
+            f"accumulators {1e3 * self.accumulator.oil(self.pressure):.3g} L, of which "
+            f"{1e3 * self.usable_oil:.3g} L down to {self.limits.minimum_pressure / 1e5:g} bar, "
+            f"charged in {self.charge_time:.3g} s"
+        )
+
     @field_validator("low_pressure", "pressure")
     @classmethod
     def _rising(cls, pressure: float, info: ValidationInfo) -> float:

@@ -19,6 +19,7 @@ from mastd.settings.core.quantity import (
     Point,
 )
 from mastd.settings.table.body import BodySettings
+from mastd.settings.table.fed import force_problems, strongest, wrong_supplies
 from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
 from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
 from mastd.settings.table.hydraulics import (
@@ -231,7 +232,9 @@ class TableSettings(Settings):
         if "actuators" in info.data:
             problems += _wrong_types(links, info.data["actuators"])
             if "supplies" in info.data:
-                problems += _wrong_supplies(links, info.data["actuators"], info.data["supplies"])
+                names = [_supply_name(link, info.data["actuators"]) for link in links]
+                own = [link.supply is not None for link in links]
+                problems += wrong_supplies(names, own, info.data["supplies"])
         refuse(problems)
         return links
 
@@ -241,7 +244,7 @@ class TableSettings(Settings):
         cls, actuator: ActuatorSettings | None, info: ValidationInfo
     ) -> ActuatorSettings | None:
         if actuator is not None:
-            refuse(_force_problems(actuator, _strongest(info.data)))
+            refuse(force_problems(actuator, strongest(info.data)))
         return actuator
 
     @field_validator("actuators")
@@ -258,7 +261,7 @@ class TableSettings(Settings):
                 raise ValueError(f"neither {one} nor actuators are stated: {advice}")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
-            found = _force_problems(actuator, _strongest(info.data, actuator.supply))
+            found = force_problems(actuator, strongest(info.data, actuator.supply))
             problems += [((name, *location), what) for location, what in found]
         refuse(problems)
         return actuators
@@ -296,7 +299,7 @@ class TableSettings(Settings):
         types += [
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
-        supply = _strongest(info.data)
+        supply = strongest(info.data)
         known = [one for one in types if one[1] is not None] or types[:1]
         speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
         if limits.velocity is not None and not (limits.velocity <= speed):
@@ -343,53 +346,10 @@ def no_load_speed(
     return flow / max(first, second / valve.port_ratio)
 
 
-def _force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
-    """Return what the pressures of the supply do not give an actuator."""
-    problems: list[Problem] = []
-    if supply is None:
-        return problems
-    reach = actuator.least_area * (supply.pressure - supply.return_pressure)
-    if not (actuator.maximum_force <= 1.05 * reach):
-        what = (
-            f"is {actuator.maximum_force / 1e3:g} kN, "
-            f"but piston area and supply pressure give at most {reach / 1e3:.1f} kN"
-        )
-        problems.append((("maximum_force",), what))
-    if not (actuator.relief_pressure >= supply.pressure):
-        what = f"must be at least the supply's pressure, {supply.pressure / 1e5:g} bar"
-        problems.append((("relief_pressure",), what))
-    return problems
-
-
-def _strongest(known: dict[str, Any], name: str | None = None) -> SupplySettings | None:
-    """Return of the validated settings ``known`` the supply ``name``, else that of the highest pressure."""
-    supplies = known.get("supplies", {})
-    every = [known["supply"]] if known.get("supply") is not None else list(supplies.values())
-    return supplies.get(name) or max(every, key=lambda supply: supply.pressure, default=None)
-
-
 def _supply_name(link: LinkSettings, actuators: dict[str, ActuatorTypeSettings]) -> str:
     """Return the name of the supply that a link or its type states, "" for none."""
     type_ = actuators.get(link.actuator or "")
     return link.supply or (type_.supply if type_ is not None else None) or ""
-
-
-def _wrong_supplies(
-    links: tuple[LinkSettings, ...],
-    actuators: dict[str, ActuatorTypeSettings],
-    supplies: dict[str, SupplySettings],
-) -> list[Problem]:
-    """Return what is wrong with the names of the links' supplies."""
-    problems: list[Problem] = []
-    known = ", ".join(supplies) or "none, supply feeds all"
-    for index, link in enumerate(links):
-        name = _supply_name(link, actuators)
-        if not name and supplies:
-            problems.append(((index,), f"supply is missing, here or in its type; known supplies are {known}"))
-        elif name and name not in supplies:
-            place = (index, "supply") if link.supply else (index,)
-            problems.append((place, f"{name!r} is no supply of supplies: {known}"))
-    return problems
 
 
 def _wrong_types(
