@@ -66,7 +66,7 @@ class ScalarRow(NamedTuple):
     column: Annotated[int, Entry("1", "column in the frame")]
     code: Annotated[int, Entry("1", "code of the fault")]
     leaks: Annotated[int, Entry("1", "a value within the limits takes one off the count")]
-    index: Annotated[int, Entry("1", "of the like ones, −1 for the only one")]
+    number: Annotated[int, Entry("1", "of the like ones, −1 for the only one")]
 
 
 LIMIT = index_table(LimitRow)
@@ -348,7 +348,7 @@ def inspect_scalars(frame: FloatArray, converged: bool, model: GuardModel, state
             if counts[code] > model.delays[code]:
                 mask |= 1 << code
         else:
-            index = model.scalars[k, SCALAR.index]
+            index = model.scalars[k, SCALAR.number]
             mask |= _count(code, not inside, index, value, low if value < low else high, model, state)
     return mask
 

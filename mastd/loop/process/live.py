@@ -40,7 +40,7 @@ def line(status: NewestValueBlock, axes: Sequence[int] = (2, 3)) -> str:
         f"{state:8} {progress}  {shown}  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
         f"missed {status.scalar('missed'):.0f}"
     )
-    if state in (State.LOW, State.HIGH):
+    if state in ("LOW", "HIGH"):
         charged = min(share for share in status.field("charged") if not math.isnan(share))
         text += f"  accumulators {charged:.0%} charged"
     if status.scalar("degraded"):

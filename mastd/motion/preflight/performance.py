@@ -100,8 +100,8 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
         pulled = type_.cylinder.single_acting and force < 0.0
-        whole = abs(float(force)) + type_.supply.return_pressure * other
-        pressures.append(math.inf if pulled else whole / carrying)
+        borne = abs(float(force)) + type_.supply.return_pressure * other
+        pressures.append(math.inf if pulled else borne / carrying)
     most = int(np.argmax(np.array(pressures) / [type_.supply.pressure for type_ in table.types]))
     pressure, given = pressures[most], table.types[most].supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
@@ -245,7 +245,7 @@ def translation_section(
 def _flows(table: TableSettings, rates: FloatArray) -> FloatArray:
     """Return the flow from each supply (supplies,) in m³/s at ``rates`` (n,) of the actuators."""
     areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
-    return np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs))
+    return np.asarray(np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs)), dtype=np.float64)
 
 
 def _of(what: str, name: str) -> str:
