@@ -20,18 +20,18 @@ from hil_sim.plant.block import (
     NOMINAL,
     SENSOR,
     SUPPLY,
-    SUPPLY_STATE,
     SUPPORT,
     VALVE_ROWS,
     PlantArrays,
     plant_arrays,
 )
-from hil_sim.plant.truth import ActuatorTruth, PlantTruth, SupplyTruth
+from hil_sim.plant.true_hydraulics import fill_supply, fill_valves, true_valves
+from hil_sim.plant.truth import ActuatorTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.settings.table.guides import ALL_FREEDOMS
 from mastd.settings.table.held import CARRYING
-from mastd.settings.table.supply import SupplySettings
+from mastd.settings.table.hydraulics import MAX_VALVES
 from mastd.settings.table.table import ActuatorType, TableSettings
 from mastd.wire.common.layout import Layout
 
@@ -41,8 +41,6 @@ GUIDE_FREQUENCY = 150.0
 """Natural frequency of the bare table on bearings of no stated stiffness (Hz)."""
 GUIDE_DAMPING = 0.05
 """Damping ratio of the bare table on its bearings."""
-MIN_SUPPLY_RATIO = 0.9
-"""The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 # Parameters that the seeded deviation spreads, in the order of its random numbers.
 _SPREAD = (
@@ -74,7 +72,7 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     _fill_actuators(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
     for k, supply in enumerate(table.packs.values()):
-        _fill_supply(block.supply[k], block.supply_state[k], supply, truth.supply)
+        fill_supply(block.supply[k], block.supply_state[k], supply, truth.supply)
         block.supply[k, SUPPLY.line_volume] /= table.types[0].cylinder.bulk_modulus
     block.actuators[:, ACTUATOR.supply] = table.fed_by
     _fill_drive(block, table, period, tick)
@@ -139,7 +137,7 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
         values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
         if name in stated:
             own = stated[name].model_dump(
-                exclude_none=True, exclude={"link", "transducer_scale", "transducer_offset"}
+                exclude_none=True, exclude={"link", "valves", "transducer_scale", "transducer_offset"}
             )
             values.update(own)
         actuators.append(values)
@@ -199,6 +197,7 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         ACTUATOR.overlap: "overlap",
     }
     trues = true_actuators(table, truth)
+    valves = true_valves(table, truth)
     for row, actuator, type_, true in zip(block.actuators, table.links, table.types, trues, strict=True):
         row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = actuator.table_joint
         row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
@@ -210,7 +209,9 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
         row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
         row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            type_.valve.count * true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
+            fill_valves(row, valves.get(actuator.name), type_.valve.count, true, step) * true["rated_flow"],
+            type_.valve.rated_pressure_drop,
+            true["saturation"],
         )
         row[ACTUATOR.port_ratio] = type_.valve.port_ratio
         # The trapezoidal rule of the spool's second-order lag over one step.
@@ -222,11 +223,9 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         if type_.valve.pilot_frequency is not None:
             turn = math.pi * type_.valve.pilot_frequency * step
             row[ACTUATOR.pilot_ratio] = 2.0 * turn / (1.0 + turn)
-        if not true["delay"] <= longest_delay:
-            raise SettingsError(
-                [f"{actuator.name}: valve delay {true['delay']:g} s exceeds {longest_delay:g} s"]
-            )
-        row[ACTUATOR.valve_delay] = true["delay"] / step
+        if not max(row[ACTUATOR.valve_delay : ACTUATOR.valve_delay + MAX_VALVES]) * step <= longest_delay:
+            late = f"valve delay {true['delay']:g} s exceeds {longest_delay:g} s"
+            raise SettingsError([f"{actuator.name}: {late}"])
 
 
 def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
@@ -294,40 +293,6 @@ def _about_c(mass: float, centre: FloatArray, inertia: FloatArray) -> FloatArray
 def _skew(vector: FloatArray) -> FloatArray:
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def _fill_supply(
-    parameters: FloatArray, state: FloatArray, supply: SupplySettings, details: SupplyTruth
-) -> None:
-    line_loss = supply.line_pressure_loss if details.line_loss is None else details.line_loss
-    parameters[SUPPLY.high_pressure] = supply.pressure
-    parameters[SUPPLY.low_pressure] = supply.low_pressure
-    parameters[SUPPLY.return_pressure] = supply.return_pressure
-    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise
-    parameters[SUPPLY.pump_flow] = supply.pump_flow
-    parameters[SUPPLY.pump_droop] = details.pressure_droop
-    parameters[SUPPLY.pump_time] = details.pump_time
-    parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
-    parameters[SUPPLY.precharge] = supply.accumulator.precharge
-    parameters[SUPPLY.exponent] = supply.accumulator.exponent
-    parameters[SUPPLY.line_volume] = details.line_volume * supply.accumulator.precharge
-    parameters[SUPPLY.line_loss] = line_loss / supply.line_flow**2
-    stored = supply.accumulator.oil(supply.pressure)
-    tank = details.tank_volume or supply.tank_volume
-    parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
-    parameters[SUPPLY.tank_volume] = tank
-    parameters[SUPPLY.heat_capacity] = details.heat_capacity * tank
-    parameters[SUPPLY.cooling] = supply.cooling if details.cooling is None else details.cooling
-    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature or supply.oil.cooler_temperature
-    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.line_flow
-    parameters[SUPPLY.min_pressure] = supply.limits.minimum_pressure
-    parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
-    parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
-    parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
-    parameters[SUPPLY.drive_minimum] = MIN_SUPPLY_RATIO * supply.limits.minimum_pressure
-    state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
-    state[SUPPLY_STATE.temperature] = supply.oil.temperature
-    state[SUPPLY_STATE.pump_health] = 1.0
 
 
 def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: float) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.index_table import Entry, index_table, size_of
+from mastd.settings.table.hydraulics import MAX_VALVES
 
 
 class ActuatorColumns(NamedTuple):
@@ -44,7 +45,9 @@ class ActuatorColumns(NamedTuple):
     opening_rate: Annotated[int, Entry("1/s", "limit")]
     spool_rate_kept: Annotated[int, Entry("1", "discrete valve: ratio of the spool's rate after one step")]
     spool_rate_gain: Annotated[int, Entry("1/s", "discrete valve: rate gained per step and opening error")]
-    valve_delay: Annotated[int, Entry("inner steps", "not necessarily whole")]
+    valves: Annotated[int, Entry("1", "in parallel")]
+    valve_delay: Annotated[int, Entry("inner steps", "of each valve, not necessarily whole", MAX_VALVES)]
+    valve_share: Annotated[int, Entry("1", "of the flow of all, of each valve", MAX_VALVES)]
     port_ratio: Annotated[int, Entry("1", "gain of the port of chamber 2 over that of chamber 1")]
     supply: Annotated[int, Entry("1", "number of the supply that feeds it")]
     pilot_ratio: Annotated[int, Entry("1", "discrete lag of a fourth stage: part made up per step, or 0")]

@@ -61,12 +61,17 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
             for i in range(n):
                 history[now % VALVE_ROWS, i] = plant.axes[i, AXIS.valve_command]
         for i in range(n):
-            delay = plant.actuators[i, ACTUATOR.valve_delay]
-            whole = int(delay)
-            part = delay - whole
-            newer = history[((counters[COUNTER.step] - whole) // tick_steps) % VALVE_ROWS, i]
-            older = history[((counters[COUNTER.step] - whole - 1) // tick_steps) % VALVE_ROWS, i]
-            plant.valve_commands[i] = newer + part * (older - newer)
+            # Valves of one law in parallel open on the whole as one that gets the mean of their commands.
+            command = 0.0
+            for valve in range(int(plant.actuators[i, ACTUATOR.valves])):
+                delay = plant.actuators[i, ACTUATOR.valve_delay + valve]
+                whole = int(delay)
+                part = delay - whole
+                newer = history[((counters[COUNTER.step] - whole) // tick_steps) % VALVE_ROWS, i]
+                older = history[((counters[COUNTER.step] - whole - 1) // tick_steps) % VALVE_ROWS, i]
+                share = plant.actuators[i, ACTUATOR.valve_share + valve]
+                command += share * (newer + part * (older - newer))
+            plant.valve_commands[i] = command
         step_plant(plant, inner_step)
         counters[COUNTER.step] += 1
         if counters[COUNTER.step] % tick_steps == 0:

@@ -47,6 +47,15 @@ class DeviationTruth(Settings):
     seed: int = Field(ge=0, le=2**31 - 1)
 
 
+class ValveTruth(Settings):
+    """True values of one of several valves in parallel."""
+
+    gain: Ratio = Field(default=1.0, gt=0)
+    """Its flow over that of the actuator's like valves."""
+    delay: Time | None = Field(default=None, ge=0)
+    """Otherwise that of the actuator's valves."""
+
+
 class ActuatorTruth(Settings):
     """True values of one actuator; what is left out is nominal, with the seeded deviation."""
 
@@ -73,6 +82,8 @@ class ActuatorTruth(Settings):
     overlap: Ratio | None = Field(default=None, ge=0, lt=0.5)
     rated_flow: OilFlow | None = Field(default=None, gt=0)
     saturation: Ratio | None = Field(default=None, gt=0, le=1)
+    valves: tuple[ValveTruth, ...] | None = None
+    """How each of the valves in parallel differs from the values above, which are those of all."""
     transducer_scale: float = Field(default=1.0, gt=0)
     """Reading of the length transducer per true length."""
     transducer_offset: Length = 0.0

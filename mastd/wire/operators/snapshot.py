@@ -70,7 +70,7 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
             "pressure_pa": finite(scalar("supply_pressure")),
             "stage": known(scalar("stage")),
             "each": [
-                {"pressure_pa": float(pressure), "charged": finite(charged)}
+                {"pressure_pa": float(pressure), "charged": finite(float(charged))}
                 for pressure, charged in zip(*map(status.field, ("supply_pressures", "charged")), strict=True)
                 if math.isfinite(pressure)
             ],
