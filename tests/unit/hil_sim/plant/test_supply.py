@@ -14,6 +14,7 @@ from hil_sim.plant.integration import advance
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.supply import run_supplies, stored_pressure
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth, ValveTruth
+from mastd.control.table.gains import with_drive_gains
 from mastd.errors import SettingsError
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.table.table import TableSettings
@@ -195,7 +196,8 @@ def test_faults_of_the_oil_show_in_value_and_bit(
 
 def test_each_of_two_supplies_comes_up_by_itself_and_the_stage_is_that_of_both() -> None:
     """South takes 9 s for 210 bar, east as long for 280 bar; a loss of both pumps is told at once."""
-    plant = Plant(load_text(two_supplies(), "table.yaml", TableSettings), PlantTruth(), 1_000_000, 1)
+    table = with_drive_gains(load_text(two_supplies(), "table.yaml", TableSettings))
+    plant = Plant(table, PlantTruth(), 1_000_000, 1)
     sample, command = Sample(plant.sample_layout), Command(plant.command_layout)
     command.stage = Stage.HIGH
     reached = []
