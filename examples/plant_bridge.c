@@ -21,7 +21,7 @@
 
 #include "table.h"
 
-#define PROTOCOL_VERSION 2
+#define PROTOCOL_VERSION 3
 #define NAME "plant_bridge"
 #define SIMULATED true /* false as soon as oil flows */
 
@@ -47,7 +47,9 @@ struct command_block {
 
 struct sample_block { /* NAN: not known */
     double lengths[MOST_ACTUATORS];      /* m */
-    double pressures[MOST_ACTUATORS][2]; /* Pa */
+    double pressures[MOST_ACTUATORS][2]; /* Pa, of those that have them in turn */
+    double pressure_differences[MOST_ACTUATORS]; /* Pa, likewise */
+    double load_cells[MOST_ACTUATORS];   /* N, likewise */
     double spools[MOST_ACTUATORS];       /* 1 is fully open to chamber 1 */
     double supply_pressure;              /* Pa */
     double return_pressure;              /* Pa */
@@ -58,7 +60,7 @@ struct sample_block { /* NAN: not known */
     double filter_pressure_drop;         /* Pa */
     double accelerometers[MOST_ACCELEROMETERS]; /* m/s2, gravity included */
 };
-#define SAMPLE_VALUES(n, m) (4 * (n) + 7 + (m))
+#define MOST_SAMPLE_VALUES (4 * MOST_ACTUATORS + 7 + MOST_ACCELEROMETERS)
 
 enum drive_mode { DISABLED, FOLLOW, LOWER };
 enum stage { OFF, LOW, HIGH };
@@ -232,11 +234,12 @@ static void drive_advance(struct drive *drive, double period_s)
     double change = (pressures[HIGH] - pressures[OFF]) * period_s / RISE_TIME_S;
     drive->supply_pressure +=
         fmin(fmax(pressures[drive->newest.stage] - drive->supply_pressure, -change), change);
+    bool powered = hydraulic(&drive->table) ? drive->supply_pressure >= pressures[LOW] : drive->newest.stage > OFF;
     drive->silent_s += period_s;
     drive->flags = 0;
 
     double late_s = drive->silent_s - COMMAND_TIMEOUT_S;
-    bool following = drive->newest.mode == FOLLOW && drive->supply_pressure >= pressures[LOW];
+    bool following = drive->newest.mode == FOLLOW && powered;
     if (!following) {
         lower(drive, period_s);
     } else if (late_s <= 0.0) {
@@ -283,16 +286,23 @@ static void drive_read(struct drive *drive, struct sample *sample)
     const struct table *table = &drive->table;
     struct sample_block *block = &sample->block;
     double pressure = drive->supply_pressure, flow = 0.0;
-    sample->stage = OFF;
-    while (sample->stage < HIGH && pressure >= 0.95 * table->stage_pressures[sample->stage + 1])
+    sample->stage = hydraulic(table) ? OFF : drive->newest.stage; /* the power is on at once */
+    while (hydraulic(table) && sample->stage < HIGH && pressure >= 0.95 * table->stage_pressures[sample->stage + 1])
         sample->stage++;
     sample->flags = drive->flags;
-    for (int k = 0; k < table->actuators; k++) {
-        const double *areas = table->piston_areas[k];
-        double back = 0.5 * (pressure + table->stage_pressures[OFF]) - 0.5 * drive->forces[k] / areas[1];
+    for (int k = 0, chambers = 0, differences = 0, cells = 0; k < table->actuators; k++) {
+        const double *areas = table->piston_areas[k], force = drive->forces[k];
         block->lengths[k] = drive->lengths[k];
-        block->pressures[k][0] = (back * areas[1] + drive->forces[k]) / areas[0] + noise(drive, 2e4);
-        block->pressures[k][1] = back + noise(drive, 2e4);
+        if (table->feedback[k] == CHAMBER_PRESSURES) {
+            double *both = block->pressures[chambers++];
+            double back = 0.5 * (pressure + table->stage_pressures[OFF]) - 0.5 * force / areas[1];
+            both[0] = (back * areas[1] + force) / areas[0] + noise(drive, 2e4);
+            both[1] = back + noise(drive, 2e4);
+        } else if (table->feedback[k] == PRESSURE_DIFFERENCE) {
+            block->pressure_differences[differences++] = force / areas[0] + noise(drive, 2e4);
+        } else if (table->feedback[k] == LOAD_CELL) {
+            block->load_cells[cells++] = force + noise(drive, 50.0);
+        }
         block->spools[k] = drive->rates[k] / table->no_load_speeds[k] + noise(drive, 5e-4);
         flow += areas[drive->rates[k] < 0.0] * fabs(drive->rates[k]);
     }
@@ -437,14 +447,17 @@ __attribute__((format(printf, 3, 4))) static void complain(struct plant *plant, 
 /* Write a block as the link has it: fields without gaps, and a bit for each value that is known. */
 static void put_sample_block(struct frame *frame, const struct table *table, const struct sample_block *block)
 {
-    double values[SAMPLE_VALUES(MOST_ACTUATORS, MOST_ACCELEROMETERS)], *at = values;
+    double values[MOST_SAMPLE_VALUES], *at = values;
     uint8_t valid[(sizeof values / sizeof *values + 7) / 8] = {0};
-    size_t n = (size_t)table->actuators, m = (size_t)table->accelerometers, count = SAMPLE_VALUES(n, m);
+    size_t n = (size_t)table->actuators, m = (size_t)table->accelerometers;
     const struct { const void *from; size_t count; } fields[] = {
-        {block->lengths, n}, {block->pressures, 2 * n}, {block->spools, n}, {&block->supply_pressure, 7},
-        {block->accelerometers, m}};
+        {block->lengths, n}, {block->pressures, 2 * (size_t)count_of(table, CHAMBER_PRESSURES)},
+        {block->pressure_differences, (size_t)count_of(table, PRESSURE_DIFFERENCE)},
+        {block->load_cells, (size_t)count_of(table, LOAD_CELL)}, {block->spools, n},
+        {&block->supply_pressure, hydraulic(table) ? 7 : 0}, {block->accelerometers, m}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; at += fields[k++].count)
         memcpy(at, fields[k].from, fields[k].count * sizeof *at);
+    size_t count = (size_t)(at - values);
     for (size_t k = 0; k < count; k++)
         valid[k / 8] |= (uint8_t)(isfinite(values[k]) ? 1u << k % 8 : 0u);
     put_block(frame, valid, (count + 7) / 8);

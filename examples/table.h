@@ -22,14 +22,30 @@ struct table {
     double neutral_lengths[MOST_ACTUATORS]; /* m */
     double strokes[MOST_ACTUATORS];         /* m, to either side */
     double resting_lengths[MOST_ACTUATORS]; /* m, the table lowered */
-    double piston_areas[MOST_ACTUATORS][2]; /* m2 */
+    double feedback[MOST_ACTUATORS];        /* one of those below */
+    double piston_areas[MOST_ACTUATORS][2]; /* m2, 0 of an electric drive */
     double no_load_speeds[MOST_ACTUATORS];  /* m/s */
     double accelerometer_positions[MOST_ACCELEROMETERS][3];  /* m, in P */
     double accelerometer_directions[MOST_ACCELEROMETERS][3]; /* in P */
     double gravity;           /* m/s2 */
-    double stage_pressures[3]; /* Pa: return line, low stage, high stage */
+    double stage_pressures[3]; /* Pa: return line, low stage, high stage; all 0 without hydraulics */
 };
-#define TABLE_VALUES(n, m) (12 * (n) + 6 * (m) + 13)
+#define TABLE_VALUES(n, m) (13 * (n) + 6 * (m) + 13)
+
+enum feedback { NO_FORCE, CHAMBER_PRESSURES, PRESSURE_DIFFERENCE, LOAD_CELL, FEEDBACK_KINDS };
+
+static inline int count_of(const struct table *table, enum feedback kind)
+{
+    int count = 0;
+    for (int k = 0; k < table->actuators; k++)
+        count += table->feedback[k] == (double)kind;
+    return count;
+}
+
+static inline bool hydraulic(const struct table *table)
+{
+    return table->stage_pressures[2] > 0.0;
+}
 
 static inline const double *take_run(const double *from, void *to, int64_t count)
 {
@@ -63,10 +79,18 @@ static inline const char *table_problem(const struct table *table)
             return "a stroke must be above 0 and below the neutral length";
         if (!(fabs(table->resting_lengths[k] - table->neutral_lengths[k]) <= table->strokes[k] * (1.0 + 1e-9)))
             return "a resting length lies outside of the stroke";
-        if (!(table->piston_areas[k][0] > 0.0 && table->piston_areas[k][1] > 0.0 && table->no_load_speeds[k] > 0.0))
-            return "areas and speeds must be above 0";
+        const double *areas = table->piston_areas[k], kind = table->feedback[k];
+        if (!(kind >= NO_FORCE && kind < FEEDBACK_KINDS && kind == floor(kind)))
+            return "feedback must be 0, 1, 2 or 3";
+        if (!(table->no_load_speeds[k] > 0.0 && areas[0] >= 0.0 && areas[1] >= 0.0 &&
+              (areas[0] > 0.0) == (areas[1] > 0.0)))
+            return "speeds must be above 0, areas both above 0 or both 0";
+        if ((kind == CHAMBER_PRESSURES || kind == PRESSURE_DIFFERENCE) && !(areas[0] > 0.0))
+            return "an actuator with pressures must have areas above 0";
+        if (areas[0] > 0.0 && !hydraulic(table))
+            return "a hydraulic actuator must have a supply";
     }
-    if (!(table->stage_pressures[0] < table->stage_pressures[1] &&
+    if (hydraulic(table) && !(table->stage_pressures[0] < table->stage_pressures[1] &&
           table->stage_pressures[1] < table->stage_pressures[2]))
         return "pressures must rise from the return line to the high stage";
     return NULL;
@@ -100,6 +124,7 @@ static inline bool take_table(const msgpack_object *hello, struct table *table, 
     at = take_run(at, table->neutral_lengths, n);
     at = take_run(at, table->strokes, n);
     at = take_run(at, table->resting_lengths, n);
+    at = take_run(at, table->feedback, n);
     at = take_run(at, table->piston_areas, 2 * n);
     at = take_run(at, table->no_load_speeds, n);
     at = take_run(at, table->accelerometer_positions, 3 * m);
@@ -166,14 +191,25 @@ static inline void sha256(const char *text, char digits[65])
         snprintf(digits + 8 * k, 9, "%08x", state[k]);
 }
 
+/* The text of a field, empty where there are none. */
+static inline const char *field(char text[64], const char *name, int count, const char *unit)
+{
+    text[0] = '\0';
+    if (count > 0)
+        snprintf(text, 64, "%s:%d:%s;", name, count, unit);
+    return text;
+}
+
 static inline void layout_hashes(const struct table *table, char sample[65], char command[65])
 {
-    char text[1024];
+    char text[1024], pressures[64], differences[64], cells[64];
     int n = (int)table->actuators, m = (int)table->accelerometers;
-    snprintf(text, sizeof text,
-             "sample;lengths:%d:m;pressures:%d:Pa;spools:%d:1;supply_pressure:1:Pa;return_pressure:1:Pa;"
-             "supply_flow:1:m3/s;oil_temperature:1:K;oil_level:1:1;accumulator_volume:1:m3;"
-             "filter_pressure_drop:1:Pa;accelerometers:%d:m/s2", n, 2 * n, n, m);
+    snprintf(text, sizeof text, "sample;lengths:%d:m;%s%s%sspools:%d:1;%saccelerometers:%d:m/s2", n,
+             field(pressures, "pressures", 2 * count_of(table, CHAMBER_PRESSURES), "Pa"),
+             field(differences, "pressure_differences", count_of(table, PRESSURE_DIFFERENCE), "Pa"),
+             field(cells, "load_cells", count_of(table, LOAD_CELL), "N"), n,
+             hydraulic(table) ? "supply_pressure:1:Pa;return_pressure:1:Pa;supply_flow:1:m3/s;oil_temperature:1:K;"
+                                "oil_level:1:1;accumulator_volume:1:m3;filter_pressure_drop:1:Pa;" : "", m);
     sha256(text, sample);
     snprintf(text, sizeof text,
              "command;lengths:%d:m;rates:%d:m/s;accelerations:%d:m/s2;force_references:%d:N;valve_trims:%d:m/s;"

@@ -75,7 +75,7 @@ PLANT_FAULTS: Final[Mapping[str, Kind]] = {
         1.0,
         channels=True,
     ),
-    "supply-loss": Kind("the pump stops delivering"),
+    "supply-loss": Kind("the pump stops delivering, or electric drives lose their power"),
     "supply-weak": Kind("the pump delivers at most this fraction of its flow", units.RATIO, 0.1, 0.0, 1.0),
     "oil-level": Kind("the oil level falls to this value", units.RATIO, 0.4),
     "oil-temperature": Kind("the oil is this warm", units.TEMPERATURE, 353.15),

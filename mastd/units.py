@@ -97,6 +97,7 @@ RATE = _dimension("rate", "25 1/s", ("1/s", 1), ("1/ms", 1000))
 MASS = _dimension("mass", "12 t", ("kg", 1), ("t", 1000))
 INERTIA = _dimension("inertia", "14600 kg m2", ("kg m2", 1), ("t m2", 1000), ("kg cm2", "1e-4"))
 FORCE = _dimension("force", "196 kN", ("N", 1), ("kN", 1000), ("MN", 1000000))
+POWER = _dimension("power", "2 kW", ("W", 1), ("kW", 1000), ("MW", 1000000))
 MOMENT = _dimension("moment", "10 kN m", ("N m", 1), ("kN m", 1000), ("MN m", 1000000))
 PRESSURE = _dimension(
     "pressure", "210 bar", ("Pa", 1), ("kPa", 1000), ("MPa", 1000000), ("GPa", 10**9), ("bar", 100000)

@@ -20,19 +20,24 @@ from hil_sim.plant.block import (
     NOMINAL,
     SENSOR,
     SUPPLY,
+    SUPPLY_STATE,
     SUPPORT,
     VALVE_ROWS,
     PlantArrays,
     plant_arrays,
 )
-from hil_sim.plant.true_hydraulics import fill_supply, fill_valves, true_valves
-from hil_sim.plant.truth import ActuatorTruth, PlantTruth
-from mastd.arrays import FloatArray
+from hil_sim.plant.supply import fill_supply
+from hil_sim.plant.truth import PlantTruth, ValveTruth, true_actuators
+from mastd.arrays import FloatArray, IntArray
+from mastd.dynamics.actuator import ACTUATOR as KNOWN
+from mastd.dynamics.actuator import actuator_rows
 from mastd.errors import SettingsError
-from mastd.settings.table.guides import ALL_FREEDOMS
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
+from mastd.settings.table.electric import FEEDBACK_CODES, ElectricSettings
 from mastd.settings.table.held import CARRYING
 from mastd.settings.table.hydraulics import MAX_VALVES
-from mastd.settings.table.table import ActuatorType, TableSettings
+from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import Layout
 
 MAX_STEP = 125.0e-6
@@ -42,20 +47,6 @@ GUIDE_FREQUENCY = 150.0
 GUIDE_DAMPING = 0.05
 """Damping ratio of the bare table on its bearings."""
 
-# Parameters that the seeded deviation spreads, in the order of its random numbers.
-_SPREAD = (
-    "bulk_modulus",
-    "leakage",
-    "coulomb",
-    "viscous",
-    "natural_frequency",
-    "damping_ratio",
-    "delay",
-    "opening_rate",
-    "overlap",
-    "rated_flow",
-)
-
 
 def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) -> PlantArrays:
     """Return the arrays with all parameters set and all states zero; ``period`` is that of the commands (s).
@@ -63,7 +54,9 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     Raises SettingsError for a truth that does not fit the table.
     """
     supports = len(table.supports) + len(truth.static_supports)
-    block = plant_arrays(len(table.links), supports, len(table.sensors.accelerometers), len(table.packs))
+    block = plant_arrays(
+        len(table.links), supports, len(table.sensors.accelerometers), max(1, len(table.packs))
+    )
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
     steps = math.ceil(tick / MAX_STEP - 1e-9)
@@ -71,77 +64,18 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     block.counters[COUNTER.seed] = seed
     _fill_actuators(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
+    block.supply_state[:, SUPPLY_STATE.pump_health] = 1.0
+    # Without hydraulics the "pressure" is 1 while the power is on.
+    block.supply[:, SUPPLY.tank_volume] = block.supply_state[:, SUPPLY_STATE.tank_oil] = 1.0
+    block.supply[:, SUPPLY.drive_minimum] = 0.5
     for k, supply in enumerate(table.packs.values()):
+        first = next(type_.cylinder for type_ in table.types if type_.electric is None)
         fill_supply(block.supply[k], block.supply_state[k], supply, truth.supply)
-        block.supply[k, SUPPLY.line_volume] /= table.types[0].cylinder.bulk_modulus
+        block.supply[k, SUPPLY.line_volume] /= first.bulk_modulus
     block.actuators[:, ACTUATOR.supply] = table.fed_by
     _fill_drive(block, table, period, tick)
     _fill_sensors(block, table, truth, tick)
     return block
-
-
-def nominal_actuator(type_: ActuatorType) -> dict[str, float]:
-    """Return the nominal hydraulic parameters of one actuator by the names of ``ActuatorTruth``."""
-    actuator, valve = type_.cylinder, type_.valve
-    friction = actuator.friction
-    return {
-        "area_1": actuator.piston_areas[0],
-        "area_2": actuator.piston_areas[1],
-        "dead_length": actuator.dead_length,
-        "bulk_modulus": actuator.bulk_modulus,
-        "leakage": actuator.leakage,
-        "relief_pressure": actuator.relief_pressure,
-        "coulomb": friction.coulomb,
-        "breakaway": friction.breakaway,
-        "stribeck_velocity": friction.stribeck_velocity,
-        "viscous": friction.viscous,
-        "bristle_stiffness": friction.bristle_stiffness,
-        "bristle_damping": friction.bristle_damping,
-        "stop_stiffness": actuator.end_stop.stiffness,
-        "stop_damping": actuator.end_stop.damping,
-        "natural_frequency": valve.natural_frequency,
-        "damping_ratio": valve.damping_ratio,
-        "delay": valve.delay,
-        "opening_rate": valve.opening_rate,
-        "overlap": valve.overlap,
-        "rated_flow": valve.rated_flow,
-        "saturation": valve.saturation,
-    }
-
-
-def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, float]]:
-    """Return the true hydraulics of each actuator: nominal, spread by the seed, or as the truth says.
-
-    Raises SettingsError when the truth names an actuator that the table does not have, or one twice.
-    """
-    names = [actuator.name for actuator in table.links]
-    stated: dict[str, ActuatorTruth] = {}
-    problems = []
-    for index, actuator in enumerate(truth.actuators):
-        if actuator.link not in names:
-            problems.append(
-                f"actuators[{index}].link: no actuator {actuator.link!r}, the table has {', '.join(names)}"
-            )
-        elif actuator.link in stated:
-            problems.append(f"actuators[{index}].link: {actuator.link!r} listed twice")
-        stated[actuator.link] = actuator
-    if problems:
-        raise SettingsError([f"plant truth {truth.name!r}: {problem}" for problem in problems])
-    generator = np.random.Generator(np.random.PCG64(truth.deviation.seed))
-    factors = 1.0 + truth.deviation.spread * generator.uniform(-1.0, 1.0, (len(names), len(_SPREAD)))
-    actuators = []
-    for name, type_, row in zip(names, table.types, factors, strict=True):
-        values = nominal_actuator(type_)
-        for key, factor in zip(_SPREAD, row, strict=True):
-            values[key] *= float(factor)
-        values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
-        if name in stated:
-            own = stated[name].model_dump(
-                exclude_none=True, exclude={"link", "valves", "transducer_scale", "transducer_offset"}
-            )
-            values.update(own)
-        actuators.append(values)
-    return actuators
 
 
 class _Calibrated(Protocol):
@@ -161,10 +95,17 @@ def calibration_of(table: TableSettings, layout: Layout) -> tuple[FloatArray, Fl
     scales, offsets = np.ones(layout.size), np.zeros(layout.size)
     sensors: dict[str, Sequence[_Calibrated]] = {
         "lengths": [actuator.transducer for actuator in table.links],
-        "pressures": [sensor for actuator in table.links for sensor in actuator.pressure_transducers],
         "accelerometers": table.sensors.accelerometers,
     }
+    links = table.links
+    sensors["pressures"] = [one for link in links for one in link.pressure_transducers or ()]
+    sensors["pressure_differences"] = [
+        link.pressure_difference_transducer for link in links if link.pressure_difference_transducer
+    ]
+    sensors["load_cells"] = [link.load_cell for link in links if link.load_cell]
     for name, several in sensors.items():
+        if not several:
+            continue
         scales[layout.slices[name]] = [sensor.scale for sensor in several]
         offsets[layout.slices[name]] = [sensor.offset for sensor in several]
     return scales, offsets
@@ -176,15 +117,23 @@ def valve_gain(rated_flow: float, rated_pressure_drop: float, saturation: float)
     return gain, math.sqrt(1.0 - saturation * saturation) / saturation
 
 
+def sample_columns(table: TableSettings) -> IntArray:
+    """Return which numbers of ``PlantArrays.measured`` a sample of ``table`` has, in its order."""
+    n = len(table.links)
+    pairs = [(kind, n + 2 * i) for i, kind in enumerate(table.feedback)]
+    chambers = [k for kind, first in pairs if kind == "chamber_pressures" for k in (first, first + 1)]
+    single = [
+        first for wanted in ("pressure_difference", "load_cell") for kind, first in pairs if kind == wanted
+    ]
+    supply = range(4 * n, 4 * n + 7 * len(table.packs))
+    last = 4 * n + 7 * max(1, len(table.packs))
+    accelerometers = range(last, last + len(table.sensors.accelerometers))
+    return np.array([*range(n), *chambers, *single, *range(3 * n, 4 * n), *supply, *accelerometers])
+
+
 def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth, step: float) -> None:
     longest_delay = (VALVE_ROWS - 2) * block.counters[COUNTER.tick_steps] * step
     columns = {
-        ACTUATOR.area_1: "area_1",
-        ACTUATOR.area_2: "area_2",
-        ACTUATOR.dead_length: "dead_length",
-        ACTUATOR.bulk_modulus: "bulk_modulus",
-        ACTUATOR.leakage: "leakage",
-        ACTUATOR.relief_pressure: "relief_pressure",
         ACTUATOR.coulomb: "coulomb",
         ACTUATOR.breakaway: "breakaway",
         ACTUATOR.stribeck_speed: "stribeck_velocity",
@@ -193,39 +142,94 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         ACTUATOR.bristle_damping: "bristle_damping",
         ACTUATOR.stop_stiffness: "stop_stiffness",
         ACTUATOR.stop_damping: "stop_damping",
+    }
+    hydraulic = {
+        ACTUATOR.area_1: "area_1",
+        ACTUATOR.area_2: "area_2",
+        ACTUATOR.dead_length: "dead_length",
+        ACTUATOR.bulk_modulus: "bulk_modulus",
+        ACTUATOR.leakage: "leakage",
+        ACTUATOR.relief_pressure: "relief_pressure",
         ACTUATOR.opening_rate: "opening_rate",
         ACTUATOR.overlap: "overlap",
     }
     trues = true_actuators(table, truth)
-    valves = true_valves(table, truth)
+    valves = _true_valves(table, truth)
     for row, actuator, type_, true in zip(block.actuators, table.links, table.types, trues, strict=True):
         row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = actuator.table_joint
         row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
         row[ACTUATOR.neutral_length] = actuator.neutral_length
         row[ACTUATOR.stroke] = actuator.stroke
-        for column, key in columns.items():
+        row[ACTUATOR.feedback] = FEEDBACK_CODES[type_.feedback]
+        for column, key in (columns if type_.electric is not None else {**columns, **hydraulic}).items():
             row[column] = true[key]
-        row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
-        row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
-        row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
-        row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-            fill_valves(row, valves.get(actuator.name), type_.valve.count, true, step) * true["rated_flow"],
-            type_.valve.rated_pressure_drop,
-            true["saturation"],
-        )
-        row[ACTUATOR.port_ratio] = type_.valve.port_ratio
+        count = type_.valve.count if type_.electric is None else 1
+        gain = _fill_valves(row, valves.get(actuator.name), count, true, step)
+        if type_.electric is not None:
+            _fill_electric(row, type_.electric, true)
+        else:
+            row[ACTUATOR.relief_conductance] = truth.cylinder.relief_conductance
+            row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
+            row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
+            row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
+                gain * true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
+            )
+            row[ACTUATOR.port_ratio] = type_.valve.port_ratio
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * true["natural_frequency"]
         damped = step * true["damping_ratio"] * omega
         square = 0.25 * (step * omega) ** 2
         row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
         row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
-        if type_.valve.pilot_frequency is not None:
-            turn = math.pi * type_.valve.pilot_frequency * step
+        pilot = type_.lag.pilot
+        if pilot is not None:
+            turn = math.pi * pilot * step
             row[ACTUATOR.pilot_ratio] = 2.0 * turn / (1.0 + turn)
         if not max(row[ACTUATOR.valve_delay : ACTUATOR.valve_delay + MAX_VALVES]) * step <= longest_delay:
-            late = f"valve delay {true['delay']:g} s exceeds {longest_delay:g} s"
+            late = f"delay {true['delay']:g} s exceeds {longest_delay:g} s"
             raise SettingsError([f"{actuator.name}: {late}"])
+
+
+def _fill_electric(row: FloatArray, electric: ElectricSettings, true: dict[str, float]) -> None:
+    row[ACTUATOR.full_speed] = electric.maximum_speed * true["speed_gain"]
+    row[ACTUATOR.maximum_force] = electric.maximum_force
+    row[ACTUATOR.maximum_power] = electric.maximum_power
+    row[ACTUATOR.stiffness], row[ACTUATOR.damping] = true["stiffness"], true["damping"]
+    row[ACTUATOR.moving_mass] = electric.moving_mass
+    row[ACTUATOR.braked] = float(electric.kind == "ball_screw")
+    row[ACTUATOR.opening_rate] = np.inf
+    # What oil would do with these is not computed, but they must not divide by zero.
+    row[ACTUATOR.bulk_modulus] = 1.0
+
+
+def _true_valves(table: TableSettings, truth: PlantTruth) -> dict[str, tuple[ValveTruth, ...]]:
+    """Return what the truth says of the valves in parallel of an actuator, by its name.
+
+    Raises SettingsError where it has another number of them than the table.
+    """
+    counts = {
+        link.name: type_.valve.count if type_.electric is None else 1
+        for link, type_ in zip(table.links, table.types, strict=True)
+    }
+    stated = {actuator.link: actuator.valves for actuator in truth.actuators if actuator.valves is not None}
+    for name, valves in stated.items():
+        if len(valves) != counts[name]:
+            what = f"{len(valves)} valves of {name!r}, the table has {counts[name]} in parallel (valve.count)"
+            raise SettingsError([f"plant truth {truth.name!r}: {what}"])
+    return stated
+
+
+def _fill_valves(
+    row: FloatArray, stated: tuple[ValveTruth, ...] | None, count: int, true: dict[str, float], step: float
+) -> float:
+    """Write delay and share of each valve of an actuator; return the sum of their gains."""
+    valves = stated or (ValveTruth(),) * count
+    total = sum(valve.gain for valve in valves)
+    row[ACTUATOR.valves] = count
+    for k, valve in enumerate(valves):
+        row[ACTUATOR.valve_delay + k] = (true["delay"] if valve.delay is None else valve.delay) / step
+        row[ACTUATOR.valve_share + k] = valve.gain / total
+    return total
 
 
 def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
@@ -274,10 +278,10 @@ def _fill_guides(block: PlantArrays, table: TableSettings) -> None:
     inertia = np.diag(_about_c(mass, np.array(table.body.centre_of_mass), np.array(table.body.inertia)))
     stiffness = table.guides.stiffness
     omega = 2.0 * math.pi * GUIDE_FREQUENCY if stiffness is None else math.sqrt(stiffness / mass)
-    block.body[BODY.guided] = float(len(table.freedoms) < len(ALL_FREEDOMS))
+    block.body[BODY.guided] = float(len(table.freedoms) < len(AXES))
     block.body[BODY.neutral : BODY.neutral + 3] = table.neutral_position
     block.body[BODY.guide_friction] = table.guides.friction
-    for row, axis, size in zip(block.guides, ALL_FREEDOMS, [mass] * 3 + list(inertia), strict=True):
+    for row, axis, size in zip(block.guides, AXES, [mass] * 3 + list(inertia), strict=True):
         if axis in table.freedoms:
             row[GUIDE.free] = 1.0
         else:
@@ -307,10 +311,10 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.hold_time] = drive.hold_time
     parameters[DRIVE.lowering_speed] = drive.lowering_speed
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
-    for row, actuator, type_ in zip(block.nominal, table.links, table.types, strict=True):
-        cylinder, valve, gains = type_.cylinder, type_.valve, type_.gains
-        row[NOMINAL.return_pressure] = type_.supply.return_pressure
-        area_1, area_2 = cylinder.piston_areas
+    known = actuator_rows(table)
+    for i, (row, actuator, type_) in enumerate(zip(block.nominal, table.links, table.types, strict=True)):
+        gains = type_.gains
+        row[NOMINAL.return_pressure] = known[i, KNOWN.return_pressure]
         row[NOMINAL.length_gain] = type_.length_gain
         row[NOMINAL.pressure_damping] = type_.pressure_damping
         row[NOMINAL.rate_feedforward] = gains.rate_feedforward
@@ -318,17 +322,30 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
         row[NOMINAL.force_feedforward] = gains.force_feedforward
         row[NOMINAL.neutral_length] = actuator.neutral_length
         row[NOMINAL.stroke] = actuator.stroke
-        row[NOMINAL.area_1] = area_1
-        row[NOMINAL.area_2] = area_2
-        row[NOMINAL.gain] = valve.speed_gain(cylinder.piston_areas)
-        row[NOMINAL.saturation] = valve.bend
-        middle = cylinder.dead_length + actuator.stroke
-        row[NOMINAL.stiffness] = cylinder.bulk_modulus * (area_1 + area_2) / middle
-        row[NOMINAL.leak_speed] = cylinder.leakage / cylinder.mean_area**2
+        row[NOMINAL.area_1] = known[i, KNOWN.area_1]
+        row[NOMINAL.area_2] = known[i, KNOWN.area_2]
+        row[NOMINAL.reading_1], row[NOMINAL.reading_2] = _force_per_reading(type_)
+        row[NOMINAL.full_speed] = known[i, KNOWN.full_speed]
+        row[NOMINAL.gain] = known[i, KNOWN.gain]
+        row[NOMINAL.saturation] = known[i, KNOWN.saturation]
+        row[NOMINAL.stiffness] = known[i, KNOWN.stiffness]
+        if type_.electric is None:
+            areas = known[i, KNOWN.area_1] + known[i, KNOWN.area_2]
+            row[NOMINAL.stiffness] = known[i, KNOWN.bulk_modulus] * areas / known[i, KNOWN.column]
+        row[NOMINAL.leak_speed] = known[i, KNOWN.leak_speed]
         height = table.neutral_position[2] + actuator.table_joint[2] - actuator.base_joint[2]
         ratio = height / actuator.neutral_length
         carries = ratio > CARRYING and "heave" in table.freedoms
         row[NOMINAL.descent] = ratio if carries else 0.0
+
+
+def _force_per_reading(type_: ActuatorType) -> tuple[float, float]:
+    """Return what the two readings of an actuator's feedback count in its force, N per unit."""
+    if type_.feedback == "chamber_pressures":
+        return type_.cylinder.piston_areas[0], -type_.cylinder.piston_areas[1]
+    if type_.feedback == "pressure_difference":
+        return type_.cylinder.piston_areas[0], 0.0
+    return float(type_.feedback == "load_cell"), 0.0
 
 
 def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, tick: float) -> None:
@@ -336,8 +353,9 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     parameters = block.sensors
     parameters[SENSOR.length_noise] = sensors.length.noise
     parameters[SENSOR.length_resolution] = sensors.length.resolution
-    parameters[SENSOR.pressure_noise] = sensors.pressure.noise
-    parameters[SENSOR.pressure_resolution] = sensors.pressure.resolution
+    if sensors.pressure is not None:
+        parameters[SENSOR.pressure_noise] = sensors.pressure.noise
+        parameters[SENSOR.pressure_resolution] = sensors.pressure.resolution
     parameters[SENSOR.spool_noise] = sensors.spool.noise
     parameters[SENSOR.spool_resolution] = sensors.spool.resolution
     parameters[SENSOR.accelerometer_noise] = sensors.acceleration.noise
@@ -345,7 +363,6 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     longest = (HISTORY_ROWS - 2) * tick
     for column, name, delay in (
         (SENSOR.length_delay, "length", sensors.length.delay),
-        (SENSOR.pressure_delay, "pressure", sensors.pressure.delay),
         (SENSOR.spool_delay, "spool", sensors.spool.delay),
         (SENSOR.accelerometer_delay, "acceleration", sensors.acceleration.delay),
     ):
@@ -355,6 +372,14 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
             )
         parameters[column] = delay / tick
     n = len(table.links)
+    for i, kind in enumerate(table.feedback):
+        sensor = sensors.force if kind == "load_cell" else sensors.pressure
+        if sensor is None or kind == "none":
+            continue
+        if not sensor.delay <= longest:
+            what = f"of the forces is {sensor.delay:g} s, the simulated plant keeps at most {longest:g} s"
+            raise SettingsError([f"sensors: delay {what}"])
+        block.force_sensors[2 * i : 2 * i + 2] = sensor.noise, sensor.resolution, sensor.delay / tick
     calibration = block.calibration
     calibration[:, CALIBRATION.factor] = 1.0
     stated = {actuator.link: actuator for actuator in truth.actuators}
@@ -366,10 +391,12 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
             actuator.transducer.scale * scale,
             actuator.transducer.scale * offset + actuator.transducer.offset,
         )
-        for chamber, transducer in enumerate(actuator.pressure_transducers):
-            calibration[n + 2 * i + chamber, : CALIBRATION.drift] = transducer.scale, transducer.offset
+        single = actuator.pressure_difference_transducer or actuator.load_cell
+        transducers = actuator.pressure_transducers or ((single,) if single is not None else ())
+        for reading, transducer in enumerate(transducers):
+            calibration[n + 2 * i + reading, : CALIBRATION.drift] = transducer.scale, transducer.offset
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
-        channel = 4 * n + 7 * len(table.packs) + k
+        channel = 4 * n + 7 * max(1, len(table.packs)) + k
         calibration[channel, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset

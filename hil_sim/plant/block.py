@@ -51,6 +51,14 @@ class ActuatorColumns(NamedTuple):
     port_ratio: Annotated[int, Entry("1", "gain of the port of chamber 2 over that of chamber 1")]
     supply: Annotated[int, Entry("1", "number of the supply that feeds it")]
     pilot_ratio: Annotated[int, Entry("1", "discrete lag of a fourth stage: part made up per step, or 0")]
+    feedback: Annotated[int, Entry("1", "FEEDBACK_CODES: what measures the force")]
+    full_speed: Annotated[int, Entry("m/s", "of an electric drive at opening 1, 0 of a hydraulic actuator")]
+    maximum_force: Annotated[int, Entry("N", "of an electric drive, as the next five")]
+    maximum_power: Annotated[int, Entry("W", "")]
+    stiffness: Annotated[int, Entry("N/m", "")]
+    damping: Annotated[int, Entry("N s/m", "")]
+    moving_mass: Annotated[int, Entry("kg", "of motor and screw, at the rod")]
+    braked: Annotated[int, Entry("1", "1 where a brake holds it without power")]
 
 
 class ActuatorStateColumns(NamedTuple):
@@ -68,6 +76,7 @@ class ActuatorStateColumns(NamedTuple):
     pressure_2: Annotated[int, Entry("Pa", "")]
     force: Annotated[int, Entry("N", "on the table along the actuator, end stops included")]
     friction: Annotated[int, Entry("N", "")]
+    drive_position: Annotated[int, Entry("m", "extension of an electric drive less its deflection")]
 
 
 Wrench = tuple[float, float, float, float, float, float]
@@ -180,7 +189,8 @@ class SupplyIndex(NamedTuple):
 class SupplyStateIndex(NamedTuple):
     """State of a supply."""
 
-    pressure: Annotated[int, Entry("Pa", "at the valves")]
+    pressure: Annotated[int, Entry("Pa", "at the valves; without hydraulics, 1 while the power is on")]
+    power: Annotated[int, Entry("1", "1 while electric drives have power")]
     accumulator_oil: Annotated[int, Entry("m^3", "")]
     accumulator_pressure: Annotated[int, Entry("Pa", "")]
     set_pressure: Annotated[int, Entry("Pa", "")]
@@ -227,6 +237,9 @@ class NominalColumns(NamedTuple):
     stroke: Annotated[int, Entry("m", "")]
     area_1: Annotated[int, Entry("m^2", "")]
     area_2: Annotated[int, Entry("m^2", "")]
+    reading_1: Annotated[int, Entry("N per unit", "force by the first reading of the feedback")]
+    reading_2: Annotated[int, Entry("N per unit", "and by the second")]
+    full_speed: Annotated[int, Entry("m/s", "of an electric drive, 0 of a hydraulic actuator")]
     gain: Annotated[int, Entry("m/(s N^0.5)", "valve gain over the root of the cubed areas")]
     saturation: Annotated[int, Entry("1", "")]
     stiffness: Annotated[int, Entry("N/m", "of the oil columns")]
@@ -279,7 +292,6 @@ class SensorIndex(NamedTuple):
     length_delay: int
     pressure_noise: int
     pressure_resolution: int
-    pressure_delay: int
     spool_noise: int
     spool_resolution: int
     spool_delay: int
@@ -372,16 +384,18 @@ class PlantArrays(NamedTuple):
     axes: FloatArray
     """(n, AXIS)."""
     sensors: FloatArray
+    force_sensors: FloatArray
+    """(2n, 3): noise, resolution and delay in ticks of both readings of each actuator's force."""
     accelerometers: FloatArray
     """(accelerometers, ACCELEROMETER)."""
     calibration: FloatArray
     """(channels, CALIBRATION)."""
     history: FloatArray
-    """(HISTORY_ROWS, 4n + BODY_HISTORY): lengths, pressures, spools, body."""
+    """(HISTORY_ROWS, 4n + BODY_HISTORY): lengths, two readings of each force, spools, body."""
     valve_history: FloatArray
     """(VALVE_ROWS, n)."""
     drive_measured: FloatArray
-    """(3n,): lengths and pressures as the drive reads them."""
+    """(3n,): lengths and readings of the forces as the drive reads them."""
     valve_commands: FloatArray
     """(n,)."""
     unit_vectors: FloatArray
@@ -389,7 +403,7 @@ class PlantArrays(NamedTuple):
     command: FloatArray
     """(5n + 6,): lengths, rates, accelerations, force references, trims, payload wrench."""
     measured: FloatArray
-    """(channels,): a sample."""
+    """(channels,): a sample with everything that a table may have."""
     truth: FloatArray
     """(18 + n,): pose, rates, accelerations, forces."""
     counters: IntArray
@@ -412,6 +426,7 @@ def plant_arrays(actuators: int, supports: int, accelerometers: int, supplies: i
         nominal=np.zeros((actuators, size_of(NOMINAL))),
         axes=np.zeros((actuators, size_of(AXIS))),
         sensors=np.zeros(size_of(SENSOR)),
+        force_sensors=np.zeros((2 * actuators, 3)),
         accelerometers=np.zeros((accelerometers, size_of(ACCELEROMETER))),
         calibration=np.zeros((channels, size_of(CALIBRATION))),
         history=np.zeros((HISTORY_ROWS, 4 * actuators + BODY_HISTORY)),

@@ -135,7 +135,7 @@ def _relief(plant: PlantArrays, i: int, pressure: float) -> tuple[float, float]:
 
 
 @fused_kernel
-def _end_stop(plant: PlantArrays, i: int, extension: float, rate: float) -> float:
+def end_stop(plant: PlantArrays, i: int, extension: float, rate: float) -> float:
     """Return the force of the end stops on the table; they never pull."""
     parameters = plant.actuators[i]
     stroke = parameters[ACTUATOR.stroke]
@@ -212,7 +212,7 @@ def move_oil(
 
     friction = friction_force(plant, i, rate, step)
     force = middle_1 * area_1 - middle_2 * area_2 - friction
-    force += _end_stop(plant, i, extension, rate)
+    force += end_stop(plant, i, extension, rate)
     state[ACTUATOR_STATE.friction] = friction
     state[ACTUATOR_STATE.force] = force
     if opening > 0.0:

@@ -20,6 +20,7 @@ from hil_sim.plant.block import (
     VALVE_ROWS,
     PlantArrays,
 )
+from hil_sim.plant.electric import run_power
 from hil_sim.plant.sensors import measure, measure_accelerations, measure_supply, record
 from hil_sim.plant.servo_drive import STATE, plausible, run_drive, take_command
 from hil_sim.plant.supply import run_supplies
@@ -75,7 +76,9 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
         step_plant(plant, inner_step)
         counters[COUNTER.step] += 1
         if counters[COUNTER.step] % tick_steps == 0:
-            run_supplies(plant, tick)
+            if plant.supply[0, SUPPLY.high_pressure] > 0.0:
+                run_supplies(plant, tick)
+            run_power(plant, STATE.closed)
             record(plant, (now + 1) % HISTORY_ROWS)
 
 

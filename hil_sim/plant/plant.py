@@ -11,8 +11,8 @@ import secrets
 
 import numpy as np
 
-from hil_sim.faults import Fault, kind_of
-from hil_sim.plant.assembly import assemble, calibration_of
+from hil_sim.faults import CHANNELS, Fault, kind_of
+from hil_sim.plant.assembly import assemble, calibration_of, sample_columns
 from hil_sim.plant.block import (
     ACTUATOR,
     ACTUATOR_STATE,
@@ -34,9 +34,13 @@ from mastd.kernel import entry
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import command_layout, sample_layout
 from mastd.wire.plant.messages import Command, Sample
+from mastd.wire.plant.table_block import instruments
 
 _SETTLING_TIME = 1.0
 """Time the table is given to come to rest on its stops before the plant's time begins (s)."""
+
+OIL_FAULTS = frozenset({"supply-weak", "oil-level", "oil-temperature", "filter-blocked"})
+"""Faults of the power pack beside its loss, which is that of the power where all drives are electric."""
 
 _SPOOL_LAW = [ACTUATOR.spool_rate_kept, ACTUATOR.spool_rate_gain]
 
@@ -60,7 +64,7 @@ class _Stamps:
 
 
 class Plant:
-    """Hydraulic table with supply, drive, sensors and faults; starts off, lying on its stops.
+    """Table with supply, drive, sensors and faults; starts off, lying on its stops.
 
     ``period_ns`` is the period of the commands. ``seed`` feeds the sensors' noise. Raises SettingsError when
     the truth does not fit the table.
@@ -71,9 +75,8 @@ class Plant:
         self.period_ns = period_ns
         self.boot_id = secrets.randbits(62)
         actuators = len(table.links)
-        self.sample_layout = sample_layout(
-            actuators, len(table.sensors.accelerometers), supplies=len(table.packs)
-        )
+        self.sample_layout = sample_layout(*instruments(table))
+        self._columns = sample_columns(table)
         self.command_layout = command_layout(actuators)
         self.command_sequence = -1
         self._actuators = actuators
@@ -139,7 +142,7 @@ class Plant:
         of ``advance``.
         """
         self._read(self._block)
-        sample.values[:] = self._block.measured
+        sample.values[:] = self._block.measured[self._columns]
         if self._calibrated:
             sample.values -= self._offsets
             sample.values /= self._scales
@@ -158,11 +161,13 @@ class Plant:
                 sample.values[index] = np.nan
 
     def inject(self, fault: Fault) -> None:
-        """Schedule a fault; raise UsageError for a channel or actuator that the plant does not have."""
+        """Schedule a fault; raise UsageError for what the plant does not have."""
         sensor = fault.sensor
         count = len(self.channels(sensor[0])) if sensor is not None else self._actuators
         if kind_of(fault.name).channels and not 0 <= fault.channel < count:
             raise UsageError(f"fault {fault.name}: no channel {fault.channel + 1}, there are {count}")
+        if not self.suffers(fault.name):
+            raise UsageError(f"fault {fault.name}: the plant has nothing that it could befall")
         self._scheduled.append(fault)
         self._scheduled.sort(key=lambda one: one.start_ns)
 
@@ -235,11 +240,17 @@ class Plant:
         block.supply_state[:, SUPPLY_STATE.filtered] = 0.0
         self._counters[COUNTER.step] = 0
 
+    def suffers(self, fault: str) -> bool:
+        """Return whether the plant has what a fault of this name befalls: such sensors, oil."""
+        sensor = fault.partition("-")[0]
+        if sensor in CHANNELS:
+            return len(self.channels(sensor)) > 0
+        return fault not in OIL_FAULTS or bool(self._block.supply[0, SUPPLY.high_pressure] > 0.0)
+
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
-        found = self.sample_layout.slices[
-            {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
-        ]
+        name = {"length": "lengths", "pressure": "pressures", "spool": "spools"}.get(sensor, "accelerometers")
+        found = self.sample_layout.slices.get(name, slice(0, 0))
         return range(found.start, found.stop)
 
     def _start_faults(self) -> None:
@@ -279,22 +290,22 @@ class Plant:
             self._clear_faults()
 
     def _break_sensor(self, index: int, kind: str, value: float) -> None:
-        calibration = self._block.calibration
+        calibration, column = self._block.calibration, int(self._columns[index])
         if kind == "offset":
-            calibration[index] = self._healthy[index]
-            calibration[index, CALIBRATION.offset] += value
+            calibration[column] = self._healthy[column]
+            calibration[column, CALIBRATION.offset] += value
         elif kind == "drift":
             tick = float(self._block.drive[DRIVE.tick])
-            calibration[index, CALIBRATION.drift] = value * tick
-            calibration[index, CALIBRATION.drift_start] = (
+            calibration[column, CALIBRATION.drift] = value * tick
+            calibration[column, CALIBRATION.drift_start] = (
                 self._counters[COUNTER.step] // self._counters[COUNTER.tick_steps]
             )
         elif kind == "noise":
-            calibration[index, CALIBRATION.added_noise] = value
+            calibration[column, CALIBRATION.added_noise] = value
         elif kind == "stuck":
             self._read(self._block)
-            calibration[index] = 0.0
-            calibration[index, CALIBRATION.offset] = self._block.measured[index]
+            calibration[column] = 0.0
+            calibration[column, CALIBRATION.offset] = self._block.measured[column]
         else:
             self._broken[index] = kind == "missing"
 

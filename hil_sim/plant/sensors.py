@@ -12,6 +12,7 @@ import numpy as np
 
 from hil_sim.plant.block import (
     ACCELEROMETER,
+    ACTUATOR,
     ACTUATOR_STATE,
     BODY,
     BODY_STATE,
@@ -26,6 +27,9 @@ from hil_sim.plant.block import (
 from hil_sim.plant.table_body import rotation
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.settings.table.electric import FEEDBACK_CODES
+
+PRESSURE_DIFFERENCE, LOAD_CELL = FEEDBACK_CODES["pressure_difference"], FEEDBACK_CODES["load_cell"]
 
 _ODD_1 = np.uint64(0x9E3779B97F4A7C15)
 _ODD_2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -75,8 +79,13 @@ def record(plant: PlantArrays, row: int) -> None:
     n = states.shape[0]
     for i in range(n):
         history[row, i] = states[i, ACTUATOR_STATE.length]
+        feedback = plant.actuators[i, ACTUATOR.feedback]
         history[row, n + 2 * i] = states[i, ACTUATOR_STATE.pressure_1]
         history[row, n + 2 * i + 1] = states[i, ACTUATOR_STATE.pressure_2]
+        if feedback == PRESSURE_DIFFERENCE:
+            history[row, n + 2 * i] -= states[i, ACTUATOR_STATE.pressure_2]
+        elif feedback == LOAD_CELL:
+            history[row, n + 2 * i] = states[i, ACTUATOR_STATE.force]
         history[row, 3 * n + i] = states[i, ACTUATOR_STATE.spool]
     start = 4 * n
     _, _, _, _, _, _, r31, r32, r33 = rotation(body)
@@ -115,26 +124,29 @@ def reading(calibration: FloatArray, channel: int, value: float, seed: int, now:
 
 @fused_kernel
 def measure(plant: PlantArrays, now: int, count: int, measured: FloatArray) -> None:
-    """Read the first ``count`` of the actuators' sensors (lengths, pressures, spools) at tick ``now``."""
+    """Read the first ``count`` of the actuators' sensors (lengths, forces, spools) at tick ``now``."""
     parameters, seed = plant.sensors, plant.counters[COUNTER.seed]
     n = plant.actuators.shape[0]
     for channel in range(count):
         if channel < n:
-            deviation, resolution, delay = SENSOR.length_noise, SENSOR.length_resolution, SENSOR.length_delay
-        elif channel < 3 * n:
             deviation, resolution, delay = (
-                SENSOR.pressure_noise,
-                SENSOR.pressure_resolution,
-                SENSOR.pressure_delay,
+                parameters[SENSOR.length_noise],
+                parameters[SENSOR.length_resolution],
+                parameters[SENSOR.length_delay],
             )
+        elif channel < 3 * n:
+            sensor = plant.force_sensors[channel - n]
+            deviation, resolution, delay = sensor[0], sensor[1], sensor[2]
         else:
-            deviation, resolution, delay = SENSOR.spool_noise, SENSOR.spool_resolution, SENSOR.spool_delay
-        value = delayed(plant.history, now, parameters[delay], channel)
-        if parameters[deviation] > 0.0:
-            value += parameters[deviation] * noise(seed, channel, now)
-        measured[channel] = rounded(
-            reading(plant.calibration, channel, value, seed, now), parameters[resolution]
-        )
+            deviation, resolution, delay = (
+                parameters[SENSOR.spool_noise],
+                parameters[SENSOR.spool_resolution],
+                parameters[SENSOR.spool_delay],
+            )
+        value = delayed(plant.history, now, delay, channel)
+        if deviation > 0.0:
+            value += deviation * noise(seed, channel, now)
+        measured[channel] = rounded(reading(plant.calibration, channel, value, seed, now), resolution)
 
 
 @fused_kernel

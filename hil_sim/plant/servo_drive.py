@@ -5,7 +5,8 @@ Drive law of one actuator (control-study.md, "Notation and pitfalls"): the no-lo
     v = k_v·rate + lead·acceleration + (dF_ref/dt)/k_oil + F_ref·(leakage/A²) + k_p·(length error)
         − (c/k_oil)·HP(F − F_ref) + trim,
 
-and the opening follows from the orifice law at the force reference, solved for the saturating port.
+and the opening follows from the orifice law at the force reference, solved for the saturating port. What an
+electric drive is asked for is v over its maximum speed.
 """
 
 from __future__ import annotations
@@ -141,8 +142,8 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
             axes[i, AXIS.set_rate] = 0.0
             axes[i, AXIS.set_acceleration] = 0.0
             axes[i, AXIS.set_force] = (
-                measured[n + 2 * i] * nominal[i, NOMINAL.area_1]
-                - measured[n + 2 * i + 1] * nominal[i, NOMINAL.area_2]
+                measured[n + 2 * i] * nominal[i, NOMINAL.reading_1]
+                + measured[n + 2 * i + 1] * nominal[i, NOMINAL.reading_2]
             )
             axes[i, AXIS.high_pass] = 0.0
         if late:
@@ -186,7 +187,7 @@ def _starved(plant: PlantArrays) -> bool:
 
 @fused_kernel
 def run_drive(plant: PlantArrays) -> None:
-    """Run one tick of the drive on ``drive_measured`` (lengths, pressures); set the valve commands."""
+    """Run one tick of the drive on ``drive_measured`` (lengths, forces); set the valve commands."""
     drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
     counters = plant.counters
     tick = parameters[DRIVE.tick]
@@ -251,7 +252,7 @@ def _set_valves(plant: PlantArrays) -> None:
         area_2 = nominal[i, NOMINAL.area_2]
         pressure_1 = measured[n + 2 * i]
         pressure_2 = measured[n + 2 * i + 1]
-        force = pressure_1 * area_1 - pressure_2 * area_2
+        force = pressure_1 * nominal[i, NOMINAL.reading_1] + pressure_2 * nominal[i, NOMINAL.reading_2]
         trim = axes[i, AXIS.command_trim]
         if not follows:
             trim = 0.0
@@ -271,6 +272,9 @@ def _set_valves(plant: PlantArrays) -> None:
             - nominal[i, NOMINAL.pressure_damping] * (excess - axes[i, AXIS.high_pass]) / stiffness
             + trim
         )
+        if nominal[i, NOMINAL.full_speed] > 0.0:
+            axes[i, AXIS.valve_command] = min(max(speed / nominal[i, NOMINAL.full_speed], -1.0), 1.0)
+            continue
         available = area_1 * supply - area_2 * back
         at_rest = max(available, 1.0)
         if not speed > 0.0:

@@ -20,6 +20,7 @@ from hil_sim.plant.block import (
     PlantArrays,
     Wrench,
 )
+from hil_sim.plant.electric import move_electric
 from hil_sim.plant.guides import add_guides
 from hil_sim.plant.hydraulics import move_oil, move_spool
 from mastd.arrays import FloatArray
@@ -206,10 +207,13 @@ def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -
         tz = ax * ey - ay * ex
         rate = ex * m.vx + ey * m.vy + ez * m.vz + tx * m.wx + ty * m.wy + tz * m.wz
         opening = move_spool(plant, i, plant.valve_commands[i], step)
-        taken, given = move_oil(plant, i, length, rate, opening, step)
-        pack = plant.supply_state[int(parameters[i, ACTUATOR.supply])]
-        pack[SUPPLY_STATE.step_drawn] += taken
-        pack[SUPPLY_STATE.step_returned] += given
+        if parameters[i, ACTUATOR.full_speed] > 0.0:
+            move_electric(plant, i, length, rate, opening, step)
+        else:
+            taken, given = move_oil(plant, i, length, rate, opening, step)
+            pack = plant.supply_state[int(parameters[i, ACTUATOR.supply])]
+            pack[SUPPLY_STATE.step_drawn] += taken
+            pack[SUPPLY_STATE.step_returned] += given
         force = states[i, ACTUATOR_STATE.force]
         fx += force * ex
         fy += force * ey

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
+from mastd.errors import SettingsError
 from mastd.settings import schema
 from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import (
@@ -35,7 +37,9 @@ from mastd.settings.core.quantity import (
 )
 from mastd.settings.core.quantity import Flow as OilFlow
 from mastd.settings.core.starter import starter_directory
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.supports import SupportLaw
+from mastd.settings.table.table import TableSettings
 
 PositiveInertia = Annotated[Inertia, Field(gt=0)]
 
@@ -82,6 +86,12 @@ class ActuatorTruth(Settings):
     overlap: Ratio | None = Field(default=None, ge=0, lt=0.5)
     rated_flow: OilFlow | None = Field(default=None, gt=0)
     saturation: Ratio | None = Field(default=None, gt=0, le=1)
+    stiffness: Stiffness | None = Field(default=None, gt=0)
+    """Of an electric drive."""
+    damping: Damping | None = Field(default=None, ge=0)
+    """Of an electric drive."""
+    speed_gain: float | None = Field(default=None, gt=0)
+    """Speed of an electric drive over the one asked for."""
     valves: tuple[ValveTruth, ...] | None = None
     """How each of the valves in parallel differs from the values above, which are those of all."""
     transducer_scale: float = Field(default=1.0, gt=0)
@@ -154,6 +164,98 @@ class PlantTruth(Settings):
     payload: PayloadTruth | None = None
     static_supports: tuple[SupportLaw, ...] = ()
     """Beside those of the table's settings: the daemon does not know them."""
+
+
+# Parameters that the seeded deviation spreads, in the order of its random numbers.
+_SPREAD = (
+    "bulk_modulus",
+    "leakage",
+    "coulomb",
+    "viscous",
+    "natural_frequency",
+    "damping_ratio",
+    "delay",
+    "opening_rate",
+    "overlap",
+    "rated_flow",
+    "stiffness",
+    "damping",
+)
+
+
+def nominal_actuator(type_: ActuatorType) -> dict[str, float]:
+    """Return the nominal parameters of one actuator by the names of ``ActuatorTruth``."""
+    friction, stop, lag, electric = type_.body.friction, type_.body.end_stop, type_.lag, type_.electric
+    common = {
+        "coulomb": friction.coulomb,
+        "breakaway": friction.breakaway,
+        "stribeck_velocity": friction.stribeck_velocity,
+        "viscous": friction.viscous,
+        "bristle_stiffness": friction.bristle_stiffness,
+        "bristle_damping": friction.bristle_damping,
+        "stop_stiffness": stop.stiffness,
+        "stop_damping": stop.damping,
+        "natural_frequency": lag.natural_frequency,
+        "damping_ratio": lag.damping_ratio,
+        "delay": lag.delay,
+    }
+    if electric is not None:
+        return {**common, "stiffness": electric.stiffness, "damping": electric.damping, "speed_gain": 1.0}
+    actuator, valve = type_.cylinder, type_.valve
+    return {
+        **common,
+        "area_1": actuator.piston_areas[0],
+        "area_2": actuator.piston_areas[1],
+        "dead_length": actuator.dead_length,
+        "bulk_modulus": actuator.bulk_modulus,
+        "leakage": actuator.leakage,
+        "relief_pressure": actuator.relief_pressure,
+        "opening_rate": valve.opening_rate,
+        "overlap": valve.overlap,
+        "rated_flow": valve.rated_flow,
+        "saturation": valve.saturation,
+    }
+
+
+def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, float]]:
+    """Return the true hydraulics of each actuator: nominal, spread by the seed, or as the truth says.
+
+    Raises SettingsError when the truth names an actuator that the table does not have, or one twice.
+    """
+    names = [actuator.name for actuator in table.links]
+    stated: dict[str, ActuatorTruth] = {}
+    problems = []
+    for index, actuator in enumerate(truth.actuators):
+        if actuator.link not in names:
+            problems.append(
+                f"actuators[{index}].link: no actuator {actuator.link!r}, the table has {', '.join(names)}"
+            )
+        elif actuator.link in stated:
+            problems.append(f"actuators[{index}].link: {actuator.link!r} listed twice")
+        stated[actuator.link] = actuator
+    if problems:
+        raise SettingsError([f"plant truth {truth.name!r}: {problem}" for problem in problems])
+    generator = np.random.Generator(np.random.PCG64(truth.deviation.seed))
+    factors = 1.0 + truth.deviation.spread * generator.uniform(-1.0, 1.0, (len(names), len(_SPREAD)))
+    actuators = []
+    for name, type_, row in zip(names, table.types, factors, strict=True):
+        values = nominal_actuator(type_)
+        for key, factor in zip(_SPREAD, row, strict=True):
+            if key in values:
+                values[key] *= float(factor)
+        values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
+        if name in stated:
+            own = stated[name].model_dump(
+                exclude_none=True, exclude={"link", "valves", "transducer_scale", "transducer_offset"}
+            )
+            foreign = sorted(set(own) - set(values))
+            if foreign:
+                what = f"{foreign[0]} is no parameter of {name!r}, which is "
+                kind = "hydraulic" if type_.electric is None else "electric"
+                raise SettingsError([f"plant truth {truth.name!r}: {what}{kind}"])
+            values.update(own)
+        actuators.append(values)
+    return actuators
 
 
 if __name__ == "__main__":

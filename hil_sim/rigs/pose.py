@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from hil_sim.rigs.program import add_options, profile_time, serve
 from mastd.errors import UsageError
+from mastd.settings.core.axes import AXES
 
 if TYPE_CHECKING:
     from mastd.wire.rigs.client import RigClient
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 FADE: Final = 2.0
 """s in which the motion comes in."""
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 READS: Final = ("profile_time",)
 
 Law = Callable[[float], tuple[float, float, float]]

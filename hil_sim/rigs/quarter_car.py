@@ -19,13 +19,14 @@ import numpy as np
 
 from hil_sim.rigs.program import PlantSteps, add_options, serve
 from mastd.arrays import FloatArray
+from mastd.settings.core.axes import AXES
 
 if TYPE_CHECKING:
     from mastd.wire.rigs.client_session import MotionSeen
 
 
 GRAVITY: Final = 9.80665
-READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
+READS: Final = tuple(f"smoothed_pose.{axis}" for axis in AXES)
 PARAMETERS: Final = {
     "body-mass": ("340 kg", "mass", "of the body above the wheel"),
     "wheel-mass": ("40 kg", "mass", "of wheel and suspension"),

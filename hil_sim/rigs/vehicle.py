@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hil_sim.rigs.program import PlantSteps, add_options, serve
 from mastd.errors import UsageError
+from mastd.settings.core.axes import AXES
 
 if TYPE_CHECKING:
     from mastd.arrays import FloatArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mastd.wire.rigs.client import RigClient
     from mastd.wire.rigs.client_session import MotionSeen
 
-READS: Final = tuple(f"smoothed_pose.{axis}" for axis in ("surge", "sway", "heave", "roll", "pitch", "yaw"))
+READS: Final = tuple(f"smoothed_pose.{axis}" for axis in AXES)
 PERIOD: Final = 1e-3
 """Of the loop, s, as it usually is."""
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.loop.measurement.frame import Frame, frame_channels
-from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.channels import Channel, ChannelSet
 from mastd.record.writer import RUN_FILE, RunWriter
 from mastd.safety.faults import TABLE
 from mastd.safety.states import State
+from mastd.settings.core.axes import AXES
 
 SECONDS = 10.0
 _MAX_EVENTS = 4000

@@ -10,7 +10,8 @@ from mastd.motion.preflight.limits import Examiner, all_windows
 from mastd.motion.preflight.preflight import examine
 from mastd.motion.profile.compiler import Program, program
 from mastd.motion.profile.timeline import Timeline
-from mastd.settings.profile.profile import AXES, ProfileSettings
+from mastd.settings.core.axes import AXES
+from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import NoPayload, VehiclePayload
 from mastd.settings.table.payload import RigidPayload as Payload
 from mastd.settings.table.table import TableSettings

@@ -63,7 +63,8 @@ class Troubles:
         self._random = random
         self._world = world
         self._mean_ns = 60e9 / per_minute if per_minute > 0.0 else math.inf
-        self._names = (*(name for name in faults.names() if name not in CLEARING), *LINE_FAULTS)
+        known = (name for name in faults.names() if name not in CLEARING and world.plant.suffers(name))
+        self._names = (*known, *LINE_FAULTS)
         self._clear_ns = math.inf
         self._release_ns = math.inf
         self._next_ns = 0.0
@@ -105,7 +106,8 @@ class Troubles:
             return self._disturb(name)
         kind = faults.kind_of(name)
         sensor = name.partition("-")[0]
-        channels = len(self._world.plant.channels(sensor)) if sensor in faults.CHANNELS else 7
+        counted = sensor if sensor in faults.CHANNELS else "length"
+        channels = len(self._world.plant.channels(counted))
         channel = random.randrange(channels) if kind.channels else 0
         value = _VALUES[name](random) if name in _VALUES else 0.0
         self._world.inject(Fault(name, 0, channel, value))

@@ -7,7 +7,9 @@ the no-load speed of an opening o under the load F is
     v = G φ(o') √(A p_s − A p_r ∓ F),   φ(o) = o/√(1 + (s o)²),   o' = o less the overlap,
 
 A of the chamber that is fed for p_s, the other one's for p_r; ports of unlike gains K are in G alone,
-G = K₁/√(A₁³ + A₂³ (K₁/K₂)²). A single-acting cylinder is one whose A₂ is 0.
+G = K₁/√(A₁³ + A₂³ (K₁/K₂)²). A single-acting cylinder is one whose A₂ is 0. An electric drive has a constant
+stiffness with a damper beside it, and a speed in proportion to the "opening", the command over its
+maximum.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.identified import IdentifiedActuator, IdentifiedSettings
-from mastd.settings.table.table import ActuatorType, LinkSettings, TableSettings
+from mastd.settings.table.table import LinkSettings, TableSettings
 
 
 class ActuatorRow(NamedTuple):
@@ -44,6 +47,10 @@ class ActuatorRow(NamedTuple):
     bristle_stiffness: Annotated[int, Entry("N/m", "of the LuGre model")]
     bristle_damping: Annotated[int, Entry("N s/m", "of the LuGre model")]
     return_pressure: Annotated[int, Entry("Pa", "of the tank")]
+    stiffness: Annotated[int, Entry("N/m", "of an electric drive, 0 where oil gives way")]
+    damping: Annotated[int, Entry("N s/m", "of an electric drive, beside its stiffness")]
+    full_speed: Annotated[int, Entry("m/s", "of an electric drive, 0 where a valve makes the speed")]
+    felt_friction: Annotated[int, Entry("1", "1 where the measured force has the seals' friction in it")]
     supply: Annotated[int, Entry("1", "number of the supply")]
 
 
@@ -86,33 +93,37 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = None) -> list[float]:
     """Return the delay in s of each actuator's valve, beside its lag."""
     if identified is None:
-        return [type_.valve.delay for type_ in table.types]
+        return [type_.lag.delay for type_ in table.types]
     found = {actuator.link: actuator.valve_delay.value for actuator in identified.links}
     return [found[actuator.name] for actuator in table.links]
 
 
-def _nominal(link: LinkSettings, type_: ActuatorType, supply: int) -> list[float]:
-    cylinder, valve, friction = type_.cylinder, type_.valve, type_.cylinder.friction
-    first, second = cylinder.piston_areas
-    return [
-        link.neutral_length,
-        first,
-        second,
-        link.stroke + cylinder.dead_length,
-        cylinder.bulk_modulus,
-        valve.speed_gain(cylinder.piston_areas),
-        valve.bend,
-        valve.overlap,
-        cylinder.leakage / cylinder.mean_area**2,
-        friction.coulomb,
-        friction.breakaway,
-        friction.stribeck_velocity,
-        friction.viscous,
-        friction.bristle_stiffness,
-        friction.bristle_damping,
-        type_.supply.return_pressure,
-        float(supply),
-    ]
+def _nominal(link: LinkSettings, type_: ActuatorType, supply: int) -> FloatArray:
+    friction = type_.body.friction
+    row = np.zeros(ACTUATOR_COLUMNS)
+    row[ACTUATOR.neutral_length] = link.neutral_length
+    row[ACTUATOR.coulomb], row[ACTUATOR.breakaway] = friction.coulomb, friction.breakaway
+    row[ACTUATOR.stribeck_speed], row[ACTUATOR.viscous] = friction.stribeck_velocity, friction.viscous
+    row[ACTUATOR.bristle_stiffness] = friction.bristle_stiffness
+    row[ACTUATOR.bristle_damping] = friction.bristle_damping
+    row[ACTUATOR.felt_friction] = float(type_.feedback != "load_cell")
+    electric = type_.electric
+    if electric is not None:
+        row[ACTUATOR.column] = link.stroke
+        row[ACTUATOR.stiffness], row[ACTUATOR.damping] = electric.stiffness, electric.damping
+        row[ACTUATOR.full_speed] = electric.maximum_speed
+        return row
+    cylinder, valve = type_.cylinder, type_.valve
+    row[ACTUATOR.area_1], row[ACTUATOR.area_2] = cylinder.piston_areas
+    row[ACTUATOR.column] = link.stroke + cylinder.dead_length
+    row[ACTUATOR.bulk_modulus] = cylinder.bulk_modulus
+    row[ACTUATOR.gain] = valve.speed_gain(cylinder.piston_areas)
+    row[ACTUATOR.saturation] = valve.bend
+    row[ACTUATOR.overlap] = valve.overlap
+    row[ACTUATOR.leak_speed] = cylinder.leakage / cylinder.mean_area**2
+    row[ACTUATOR.return_pressure] = type_.supply.return_pressure
+    row[ACTUATOR.supply] = supply
+    return row
 
 
 def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
@@ -127,7 +138,9 @@ def _apply(row: FloatArray, found: IdentifiedActuator) -> None:
 
 @fused_kernel
 def oil_spring(row: FloatArray, length: float) -> float:
-    """Return the stiffness in N/m of the locked oil of an actuator that is ``length`` m long."""
+    """Return the stiffness in N/m of the locked oil, or electric drive, of an actuator ``length`` m long."""
+    if row[ACTUATOR.stiffness] > 0.0:
+        return float(row[ACTUATOR.stiffness])
     offset = length - row[ACTUATOR.neutral_length]
     first = max(row[ACTUATOR.column] + offset, MIN_LENGTH)
     second = max(row[ACTUATOR.column] - offset, MIN_LENGTH)
@@ -170,6 +183,8 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
 @fused_kernel
 def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> float:
     """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
+    if row[ACTUATOR.full_speed] > 0.0:
+        return float(min(max(speed / row[ACTUATOR.full_speed], -1.0), 1.0))
     flow = abs(speed) / (row[ACTUATOR.gain] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
     saturation = row[ACTUATOR.saturation] * flow
     opening = 1.0
@@ -181,6 +196,8 @@ def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> fl
 @fused_kernel
 def speed_for(row: FloatArray, opening: float, load: float, supply: float) -> float:
     """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
+    if row[ACTUATOR.full_speed] > 0.0:
+        return float(min(max(opening, -1.0), 1.0) * row[ACTUATOR.full_speed])
     size = min(abs(opening), 1.0)
     bent = row[ACTUATOR.saturation] * size
     flow = size / math.sqrt(1.0 + bent * bent)

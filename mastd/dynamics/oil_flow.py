@@ -17,29 +17,39 @@ from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.hydraulics import ActuatorSettings
 from mastd.settings.table.table import TableSettings
 
+HYDRAULIC_COLUMNS = 10
+
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
-    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, 7).
+    """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, HYDRAULIC_COLUMNS).
 
     Areas of chamber 1 and 2 in m², leakage in m³/s per N of force, speed of the fully open valves in m/s per
-    √N, supply and return pressure in Pa, number of the supply.
+    √N, supply and return pressure in Pa, number of the supply; of an electric drive instead, maximum speed in
+    m/s, power in W and moving mass in kg.
     """
-    rows = []
-    for type_, number in zip(table.types, table.fed_by, strict=True):
+    rows = np.zeros((len(table.links), HYDRAULIC_COLUMNS))
+    for row, type_, number in zip(rows, table.types, table.fed_by, strict=True):
+        if type_.electric is not None:
+            electric = type_.electric
+            row[7:] = electric.maximum_speed, electric.maximum_power, electric.moving_mass
+            continue
         cylinder, valve, supply = type_.cylinder, type_.valve, type_.supply
         areas, leakage = cylinder.piston_areas, cylinder.leakage / cylinder.mean_area
         open_gain = valve.saturation * valve.speed_gain(areas)
-        rows.append([*areas, leakage, open_gain, supply.pressure, supply.return_pressure, number])
-    return np.array(rows)
+        row[:7] = *areas, leakage, open_gain, supply.pressure, supply.return_pressure, number
+    return rows
 
 
 @fused_kernel
 def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the flow that an actuator needs over that of its fully open valve; above 1 it cannot follow.
 
-    ``hydraulics`` (7,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
+    Of an electric drive, its speed over the one that it reaches by maximum speed and power. ``hydraulics``
+    (HYDRAULIC_COLUMNS,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
     the actuator in N (push positive).
     """
+    if hydraulics[7] > 0.0:
+        return float(abs(rate) * max(1.0 / hydraulics[7], abs(force) / hydraulics[8]))
     fed, drained, load = hydraulics[0], hydraulics[1], force
     if rate < 0.0:
         fed, drained, load = hydraulics[1], hydraulics[0], -force
@@ -53,6 +63,8 @@ def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
 @fused_kernel
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that an actuator draws from the supply: piston travel and leakage."""
+    if hydraulics[7] > 0.0:
+        return 0.0
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
     flow: float = area * abs(rate) + hydraulics[2] * abs(force)
     return flow
@@ -88,11 +100,21 @@ def oil_stiffness(actuator: ActuatorSettings, stroke: float, offset: float) -> f
     return actuator.bulk_modulus * (first / (column + offset) + second / (column - offset))
 
 
+def spring_words(table: TableSettings) -> str:
+    """Return what gives way in the actuators of ``table``, for messages."""
+    electric = [type_.electric is not None for type_ in table.types]
+    if all(electric):
+        return "drive"
+    return "oil-column and drive" if any(electric) else "oil-column"
+
+
 def oil_springs(table: TableSettings) -> FloatArray:
-    """Return the stiffness (n,) in N/m of the locked oil of each actuator at mid-stroke."""
+    """Return the stiffness (n,) in N/m of the locked oil, or electric drive, of each link at mid-stroke."""
     return np.array(
         [
-            oil_stiffness(type_.cylinder, link.stroke, 0.0)
+            type_.electric.stiffness
+            if type_.electric is not None
+            else oil_stiffness(type_.cylinder, link.stroke, 0.0)
             for link, type_ in zip(table.links, table.types, strict=True)
         ]
     )

@@ -13,7 +13,6 @@ free of internal force: F = J (JᵀJ)⁻¹ w with the rows of J as in eq. (9b) o
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,7 @@ from mastd.arrays import FloatArray
 from mastd.dynamics.supports import take_supports
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Geometry, Legs
-from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.kinematics.jacobian import geometric_jacobian, solve_normal
 from mastd.kinematics.rotation import rotation, sines_cosines
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
@@ -154,32 +153,10 @@ def actuator_forces(jacobian: FloatArray, wanted: FloatArray, work: FloatArray, 
     ``jacobian`` (n, 6), columns of 0 for axes that guides hold: what is wanted there they make, not the
     actuators. ``work`` (7, 6) is scratch. At a singular pose the forces are not finite.
     """
-    actuators = jacobian.shape[0]
     for i in range(6):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(actuators):
-                total += jacobian[k, i] * jacobian[k, j]
-            if i == j and total == 0.0:
-                work[i, i] = 1.0
-                continue
-            for k in range(j):
-                total -= work[i, k] * work[j, k]
-            if i == j:
-                work[i, i] = math.sqrt(total)
-            else:
-                work[i, j] = total / work[j, j]
-    for i in range(6):
-        total = wanted[i]
-        for k in range(i):
-            total -= work[i, k] * work[6, k]
-        work[6, i] = total / work[i, i]
-    for i in range(5, -1, -1):
-        total = work[6, i]
-        for k in range(i + 1, 6):
-            total -= work[k, i] * work[6, k]
-        work[6, i] = total / work[i, i]
-    for k in range(actuators):
+        work[6, i] = wanted[i]
+    solve_normal(jacobian, work[:6], work[6])
+    for k in range(jacobian.shape[0]):
         total = 0.0
         for i in range(6):
             total += jacobian[k, i] * work[6, i]

@@ -9,8 +9,9 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
-from mastd.kinematics.geometry import AXES, DEGREES_OF_FREEDOM, Geometry
+from mastd.kinematics.geometry import DEGREES_OF_FREEDOM, Geometry
 from mastd.kinematics.jacobian import geometric_jacobian
+from mastd.settings.core.axes import AXES
 
 # A singular value of J₀ (rotations at 1 m) below this ratio of the largest counts as zero.
 _RANK_TOLERANCE = 1e-9

@@ -13,11 +13,11 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.errors import KinematicsError
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.held import lowest_heave
 from mastd.settings.table.table import TableSettings
 
 DEGREES_OF_FREEDOM = 6
-AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
 class Legs(NamedTuple):

@@ -104,3 +104,33 @@ def euler_jacobian_batch(
     """Write ``euler_jacobian`` of each row of ``poses`` (m, 6) into ``jacobians`` (m, n, 6)."""
     for row in range(poses.shape[0]):
         euler_jacobian(legs, poses[row], jacobians[row])
+
+
+@fused_kernel
+def solve_normal(jacobian: FloatArray, factor: FloatArray, solved: FloatArray) -> None:
+    """Turn ``solved`` (6,) into (JᵀJ)⁻¹ of it by Cholesky's factors; as it is where a column of J is 0.
+
+    ``jacobian`` (n, 6); ``factor`` (6, 6) is scratch. At a singular pose the result is not finite.
+    """
+    for i in range(6):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(jacobian.shape[0]):
+                total += jacobian[k, i] * jacobian[k, j]
+            if i == j and total == 0.0:
+                factor[i, i] = 1.0
+                continue
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = math.sqrt(total) if total > 0.0 else math.nan
+            else:
+                factor[i, j] = total / factor[j, j]
+    for i in range(6):
+        for k in range(i):
+            solved[i] -= factor[i, k] * solved[k]
+        solved[i] /= factor[i, i]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            solved[i] -= factor[k, i] * solved[k]
+        solved[i] /= factor[i, i]

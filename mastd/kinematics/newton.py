@@ -13,7 +13,7 @@ from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.inverse import actuator_vector, centre_at
-from mastd.kinematics.jacobian import euler_jacobian
+from mastd.kinematics.jacobian import euler_jacobian, solve_normal
 from mastd.kinematics.rotation import Six, rotation
 
 WORK_ROWS = 8
@@ -40,32 +40,5 @@ def newton_step(legs: Legs, lengths: FloatArray, at: Six, work: FloatArray) -> t
         residual += abs(error)
         for axis in range(6):
             step[axis] += jacobian[i, axis] * error
-    _solve_normal(jacobian, factor, step)
+    solve_normal(jacobian, factor, step)
     return residual, (step[0], step[1], step[2], step[3], step[4], step[5])
-
-
-@fused_kernel
-def _solve_normal(jacobian: FloatArray, factor: FloatArray, solved: FloatArray) -> None:
-    """Turn ``solved`` (6,) into (JᵀJ)⁻¹ of it by Cholesky's ``factor`` (6, 6); 0 where a column of J is 0."""
-    for i in range(6):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(jacobian.shape[0]):
-                total += jacobian[k, i] * jacobian[k, j]
-            if i == j and total == 0.0:
-                factor[i, i] = 1.0
-                continue
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i == j:
-                factor[i, i] = math.sqrt(total) if total > 0.0 else math.nan
-            else:
-                factor[i, j] = total / factor[j, j]
-    for i in range(6):
-        for k in range(i):
-            solved[i] -= factor[i, k] * solved[k]
-        solved[i] /= factor[i, i]
-    for i in range(5, -1, -1):
-        for k in range(i + 1, 6):
-            solved[i] -= factor[k, i] * solved[k]
-        solved[i] /= factor[i, i]

@@ -140,6 +140,7 @@ def forces(view: View, display: Display) -> list[Lines]:
         stage_text = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
     supplies = entries(view.description, "supplies")
     each = len(entries(status, "supply", "each"))
+    electric = "supplies" in view.description and not supplies
     pressures = [number(status, "supply", "each", k, "pressure_pa") for k in range(each)]
     told = []
     for k, pressure in enumerate(pressures or [number(status, "supply", "pressure_pa")]):
@@ -149,7 +150,7 @@ def forces(view: View, display: Display) -> list[Lines]:
     charged = [number(status, "supply", "each", k, "charged") or 0.0 for k in range(each)]
     waiting = f", {min(charged):.0%} charged" if each and value(status, "state") in ("LOW", "HIGH") else ""
     pieces: list[Piece] = [
-        f"{', '.join(told)}, {stage_text}{waiting}",
+        stage_text if electric else f"{', '.join(told)}, {stage_text}{waiting}",
         ("   internal ", QUIET),
         shown(number(status, "internal_force_n"), 1e-3, ".1f", "kN"),
         ("   residual ", QUIET),

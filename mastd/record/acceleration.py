@@ -14,8 +14,8 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.record.alignment import Aligned, Window, aligned_accelerations
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.settings.core.axes import AXES
 from mastd.signals.acceleration_figures import ARMS, Figures, acceleration_figures, no_figures
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import rms

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.settings.core.axes import AXES
 
 MAX_GAP_RATIO = 10
 """Steps per recorded frame beyond which a record has too little in it to be judged."""

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from struct import Struct
 
-AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+from mastd.settings.core.axes import AXES
+
 LENGTH_AXES = AXES[:3]
 NANOSECONDS = 1_000_000_000
 _FLOAT64 = Struct("<d")

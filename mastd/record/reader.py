@@ -24,8 +24,8 @@ from mastd.formats.mcap.frames import (
 )
 from mastd.formats.mcap.integrity import Events, check_integrity
 from mastd.formats.mcap.walk import walk
-from mastd.record.channels import AXES
 from mastd.record.writer import RUN_FILE
+from mastd.settings.core.axes import AXES
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ from mastd.arrays import FloatArray
 from mastd.errors import FormatError
 from mastd.record.acceleration import acceleration_results, driven_axes
 from mastd.record.alignment import Aligned, Window, aligned_accelerations, aligned_motion, find_window
-from mastd.record.channels import AXES
 from mastd.record.completeness import completeness, criterion, judge_completeness
 from mastd.record.fault_report import fault_history
 from mastd.record.reader import Run
 from mastd.record.ride_figures import ride_figures
 from mastd.record.unasked_motion import judge_unasked, unasked_motion, watch_of
 from mastd.record.writer import RUN_FILE
+from mastd.settings.core.axes import AXES
 from mastd.signals.acceleration_figures import ARMS, no_figures
 from mastd.signals.band import band_filter, judging_band
 from mastd.signals.metrics import best_lag, cross_axis, nrmse, peak_ratio, rms, second_derivative
@@ -242,13 +242,13 @@ def axis_figures(
     none: dict[str, float | None] = dict.fromkeys(
         ("nrmse", "best_lag_nrmse", "lag_s", "peak_ratio", "cross_axis")
     )
-    figures = {axis: dict(none) for axis in AXES}
+    figures: dict[str, dict[str, float | None]] = {axis: dict(none) for axis in AXES}
     if motion is None:
         return figures, frozenset()
     achieved = band_filter(motion.achieved, rate, band)
     reference = band_filter(motion.asked, rate, band)
     driven = driven_axes(reference)
-    accelerations = {
+    accelerations: dict[str, float] = {
         axis: float(ARMS[column]) * rms(second_derivative(achieved[:, column], rate))
         for column, axis in enumerate(AXES)
     }

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from mastd.record.alignment import Aligned
-from mastd.record.channels import AXES
 from mastd.record.completeness import criterion
+from mastd.settings.core.axes import AXES
 from mastd.signals.metrics import ROTATION_ARM
 
 WINDOW: Final = 0.3

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.channels import LENGTH_AXES
 from mastd.report.numbers import figure, group, part, plain, quantity
+from mastd.settings.core.axes import AXES
 
 _DEGREES = 180.0 / math.pi
 

@@ -28,6 +28,7 @@ _NOT_SHOWN: Final = (
     "length_rate.",
     "raw_length.",
     "pressure_",
+    "load_cell.",
     "spool.",
     "accelerometer.",
     "payload_wrench.",

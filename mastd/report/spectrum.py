@@ -17,9 +17,9 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.record.acceleration import accelerations_at, judged_point
 from mastd.record.alignment import Aligned, Window, aligned_motion, find_window
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
 from mastd.record.result import profile_band
+from mastd.settings.core.axes import AXES
 from mastd.signals.band import MAX_RATIO, judging_band
 from mastd.signals.metrics import second_derivative
 from mastd.signals.spectra import power_spectral_density, squared_coherence, transfer_function
@@ -72,7 +72,7 @@ def spectra_of(run: Run) -> Spectra | None:
     averages = averages_of(len(asked), segment)
     resolution = rate / segment
     shown = (max(resolution, _AROUND[0] * band[0]), min(_AROUND[1] * band[1], MAX_RATIO * rate))
-    axes = {
+    axes: dict[str, AxisSpectra] = {
         axis: _axis(asked[:, column], achieved[:, column], rate, segment, averages, band)
         for column, axis in enumerate(AXES)
     }

@@ -13,6 +13,7 @@ from mastd.index_table import size_of
 from mastd.safety.codes import CODES, Code, bits
 from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
+from mastd.settings.table.actuators import force_readings
 from mastd.settings.table.table import TableSettings
 
 OIL = bits(Code.OIL_TEMPERATURE, Code.OIL_LEVEL, Code.FILTER_PRESSURE_DROP)
@@ -105,7 +106,6 @@ def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
     values[LIMIT.stuck_travel] = guard.stuck_travel
     values[LIMIT.overrange] = sensors.length.overrange
     values[LIMIT.jump_margin] = guard.jump_margin
-    values[LIMIT.minimum_pressure], values[LIMIT.maximum_pressure] = sensors.pressure.range
     return values
 
 
@@ -141,7 +141,7 @@ class Guard:
     def __init__(
         self, table: TableSettings, guard: GuardSettings, period: float, columns: Mapping[str, int]
     ) -> None:
-        checks, n = scalars(table), len(table.links)
+        checks, n, readings = scalars(table), len(table.links), force_readings(table)
         self._supplies = list(table.packs)
         delays: IntArray = np.zeros(CODES, dtype=np.int64)
         for code, delay in _delays(guard).items():
@@ -150,10 +150,10 @@ class Guard:
             neutral_lengths=np.array([actuator.neutral_length for actuator in table.links]),
             strokes=np.array([actuator.stroke for actuator in table.links]),
             velocities=np.array(table.velocities),
-            forces=table.limits.force_share
-            * np.array([type_.cylinder.maximum_force for type_ in table.types]),
+            forces=table.limits.force_share * np.array([type_.body.maximum_force for type_ in table.types]),
             accelerations=np.full(n, table.limits.acceleration),
             limits=_limits(table, guard),
+            ranges=np.array([one.range for one in readings]).reshape(-1, 2),
             scalars=np.array(
                 [[columns[one.field] + max(one.index, 0), one.code, one.leaks, one.index] for one in checks]
             ),
@@ -162,7 +162,7 @@ class Guard:
         )
         self.state = GuardState(
             memory=np.zeros((size_of(MEMORY), n)),
-            readings=np.zeros((size_of(READING), 3 * n)),
+            readings=np.zeros((size_of(READING), len(readings) + n)),
             counts=np.zeros(CODES, dtype=np.int64),
             detail=np.zeros((CODES, 3)),
         )

@@ -38,8 +38,6 @@ class LimitRow(NamedTuple):
     stuck_travel: Annotated[int, Entry("m", "commanded travel after which it must have moved")]
     overrange: Annotated[int, Entry("m", "readable length beyond the stroke")]
     jump_margin: Annotated[int, Entry("m", "step of a length beyond what the velocity allows")]
-    minimum_pressure: Annotated[int, Entry("Pa", "lower end of the transducers' range")]
-    maximum_pressure: Annotated[int, Entry("Pa", "upper end of the transducers' range")]
 
 
 class MemoryRow(NamedTuple):
@@ -54,7 +52,7 @@ class MemoryRow(NamedTuple):
 
 
 class ReadingRow(NamedTuple):
-    """Rows of the memory of pressures and spools, one number per reading each."""
+    """Rows of the memory of forces and spools, one number per reading each."""
 
     last: int
     repeats: Annotated[int, Entry("1", "equal readings in a row")]
@@ -80,7 +78,8 @@ class GuardModel(NamedTuple):
     """Constants of the detectors for n actuators; codes index ``delays``.
 
     ``neutral_lengths`` and ``strokes`` (n,) in m; maximum ``velocities``, ``forces`` and ``accelerations``
-    (n,) along the actuators; ``limits`` (LIMITS,); ``scalars`` (m, 4) and ``bounds``
+    (n,) along the actuators; ``limits`` (LIMITS,); ``ranges`` (r, 2) of the readings of the forces,
+    calibrated, lowest and highest; ``scalars`` (m, 4) and ``bounds``
     (m, 2), minimum and maximum, of the conditions that are one number of the frame; ``delays`` in samples.
     """
 
@@ -90,6 +89,7 @@ class GuardModel(NamedTuple):
     forces: FloatArray
     accelerations: FloatArray
     limits: FloatArray
+    ranges: FloatArray
     scalars: IntArray
     bounds: FloatArray
     delays: IntArray
@@ -98,7 +98,7 @@ class GuardModel(NamedTuple):
 class GuardState(NamedTuple):
     """Memory of the detectors; codes index ``counts`` and ``detail``.
 
-    ``memory`` (6, n) and ``readings`` (2, 3 n) as in ``MEMORY`` and ``READING``; ``counts``: samples for
+    ``memory`` (6, n) and ``readings`` (2, r + n) as in ``MEMORY`` and ``READING``; ``counts``: samples for
     which a condition has lasted; ``detail`` (codes, 3): actuator or reading (0-based, −1 for none), value
     and limit.
     """
@@ -133,7 +133,7 @@ _REASON = 1 << 20
 
 @kernel
 def encode_rejection(reason: int, channel: int) -> int:
-    """Return a negative number that holds ``reason`` and ``channel``: lengths, then pressures."""
+    """Return a negative number that holds ``reason`` and ``channel``: lengths, then those of forces."""
     return -int(reason * _REASON + channel + 1)
 
 
@@ -145,9 +145,9 @@ def decode_rejection(code: int) -> tuple[int, int]:
 @kernel
 def validate_sample(
     raw_lengths: FloatArray,
-    raw_pressures: FloatArray,
+    raw_forces: FloatArray,
     length_calibration: FloatArray,
-    pressure_calibration: FloatArray,
+    force_calibration: FloatArray,
     previous: FloatArray,
     model: GuardModel,
     dt: float,
@@ -161,8 +161,8 @@ def validate_sample(
     for i in range(n):
         if not -1e300 < raw_lengths[i] < 1e300:
             return encode_rejection(NOT_FINITE, i)
-    for i in range(2 * n):
-        if not -1e300 < raw_pressures[i] < 1e300:
+    for i in range(raw_forces.shape[0]):
+        if not -1e300 < raw_forces[i] < 1e300:
             return encode_rejection(NOT_FINITE, n + i)
     reach = limits[LIMIT.velocity] * dt + limits[LIMIT.jump_margin]
     jumped = -1
@@ -172,9 +172,9 @@ def validate_sample(
             return encode_rejection(OUT_OF_RANGE, i)
         if dt > 0.0 and not abs(length - previous[i]) <= reach:
             jumped = i
-    for i in range(2 * n):
-        pressure = pressure_calibration[i, 0] * raw_pressures[i] + pressure_calibration[i, 1]
-        if not limits[LIMIT.minimum_pressure] <= pressure <= limits[LIMIT.maximum_pressure]:
+    for i in range(raw_forces.shape[0]):
+        value = force_calibration[i, 0] * raw_forces[i] + force_calibration[i, 1]
+        if not model.ranges[i, 0] <= value <= model.ranges[i, 1]:
             return encode_rejection(OUT_OF_RANGE, n + i)
     return encode_rejection(JUMPED, jumped) if jumped >= 0 else 0
 
@@ -198,7 +198,9 @@ def _count(
 def _inspect_magnitude(
     code: int, values: FloatArray, limits: FloatArray, model: GuardModel, state: GuardState
 ) -> int:
-    """Compare the magnitudes of ``values`` (n,) with ``limits`` (n,)."""
+    """Compare the magnitudes of ``values`` (n,) with ``limits`` (n,); nothing where there are no values."""
+    if values.shape[0] == 0:
+        return 0
     worst, largest = -1, 0.0
     for i in range(values.shape[0]):
         excess = abs(values[i]) - limits[i]
@@ -301,9 +303,9 @@ def inspect_actuators(
 
 @kernel
 def inspect_readings(readings: FloatArray, spools: int, model: GuardModel, state: GuardState) -> int:
-    """Return the mask of frozen pressures and spools, and of lost spools.
+    """Return the mask of frozen forces and spools, and of lost spools.
 
-    ``readings`` (m,) are the pressures, then the ``spools`` last ones. A sensor that works has noise: a
+    ``readings`` (m,) are those of the forces, then the ``spools`` last ones. A sensor that works has noise: a
     reading that is the same bit for bit in every sample is frozen.
     """
     lost, frozen = -1, -1

@@ -42,7 +42,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.SAMPLE_NOT_FINITE,
         "sample not finite",
-        "NaN or infinity in a length or pressure",
+        "NaN or infinity in a length or a reading of a force",
         Action.STOP,
         "all values are finite",
         "The named sensor or its converter is defective: check its cable and supply.",
@@ -89,7 +89,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.FORCE,
         "force limit",
-        "actuator force: chamber pressures times piston areas",
+        "measured actuator force; nothing where no force is measured",
         Action.STOP,
         "the force is within its limit",
         "An actuator is at its force limit: payload heavier or higher than stated, or internal "
@@ -103,8 +103,8 @@ TABLE: tuple[Row, ...] = (
         "measured minus commanded length; the limit rises with velocity",
         Action.STOP,
         "reset",
-        "An actuator does not follow: check oil pressure, valve and drive gains, or an obstacle at the "
-        "table.",
+        "An actuator does not follow: check oil pressure or power, valve and drive gains, or an obstacle at "
+        "the table.",
         threshold="limits.following_error",
         delay="guard.following_delay",
     ),
@@ -134,7 +134,8 @@ TABLE: tuple[Row, ...] = (
         "fault bits of the supply",
         Action.STOP,
         "the supply clears its bits",
-        "See the power pack's panel: oil temperature, oil level and filter.",
+        "See the power pack's panel: oil temperature, oil level and filter; or the amplifiers of electric "
+        "drives.",
     ),
     Row(
         Code.SUPPLY_TIMEOUT,
@@ -249,11 +250,11 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         Code.PRESSURE_RANGE,
-        "pressure out of range",
-        "a chamber pressure outside its transducer's range; the sample is rejected",
+        "force reading out of range",
+        "a pressure or load cell outside its transducer's range; the sample is rejected",
         Action.STOP,
-        "the pressure is within its range",
-        "The named pressure transducer is defective or disconnected.",
+        "the reading is within its range",
+        "The named pressure transducer or load cell is defective or disconnected.",
         threshold="sensors.pressure.range",
         delay="guard.sample_delay",
     ),
@@ -415,7 +416,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Code.SENSOR_FROZEN,
         "sensor frozen",
-        "a pressure or spool reading identical, bit for bit, in every sample",
+        "a force or spool reading identical, bit for bit, in every sample",
         Action.INDICATE,
         "the reading changes",
         "The named sensor or its converter has stopped; do not trust that actuator's force. Check its cable.",

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.settings.core.axes import AXES
 from mastd.signals.band import MAX_RATIO, band_filter
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.metrics import ROTATION_ARM, best_lag, cross_axis, nrmse, peak_ratio, rms
@@ -16,7 +17,6 @@ from mastd.signals.transfer_points import transfer_points
 
 Figures = dict[str, float | None]
 
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 ARMS: Final = np.array([1.0, 1.0, 1.0, ROTATION_ARM, ROTATION_ARM, ROTATION_ARM])
 SPECTRUM_TOLERANCE: Final = 0.1
 _OCTAVES_WITHOUT_LOWEST: Final = 7.0
@@ -62,7 +62,9 @@ def acceleration_figures(
     if len(asked) < 3 or not (np.all(np.isfinite(achieved)) and np.all(np.isfinite(asked))):
         return figures
     given, wanted = band_filter(achieved, rate, band), band_filter(asked, rate, band)
-    sizes = {axis: float(ARMS[index]) * rms(given[:, index]) for index, axis in enumerate(AXES)}
+    sizes: dict[str, float] = {
+        axis: float(ARMS[index]) * rms(given[:, index]) for index, axis in enumerate(AXES)
+    }
     for axis, ratio in cross_axis(sizes, frozenset(driven)).items():
         figures[axis]["cross_axis"] = ratio
     for index, axis in enumerate(AXES):

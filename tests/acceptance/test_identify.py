@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil_sim.plant.assembly import true_actuators
-from hil_sim.plant.truth import PlantTruth
+from hil_sim.plant.truth import PlantTruth, true_actuators
 from mastd.cli import main
 from mastd.control.identification.regression import least_squares
 from mastd.settings.core.loader import load

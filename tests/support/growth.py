@@ -9,9 +9,10 @@ import numpy as np
 
 from hil_sim.plant.block import ACTUATOR, ACTUATOR_STATE, SUPPLY, SUPPLY_STATE
 from hil_sim.plant.truth import ActuatorTruth, PlantTruth
-from mastd.kinematics.geometry import AXES
 from mastd.loop.process.installation import Plan
 from mastd.safety.states import State
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.limits import FollowingErrorSettings
 from mastd.wire.access.verbs import Verb
 from tests.support.line import Line, LineRig
 
@@ -35,7 +36,10 @@ def without_watchers(plan: Plan) -> Plan:
             "unasked_motion": settings.unasked_motion.model_copy(update={"limit": 1e3}),
         }
     )
-    return replace(plan, daemon=daemon)
+    # A push alone carries a loop of low gain that far.
+    following = FollowingErrorSettings(minimum=1.0, at_maximum_velocity=1.0)
+    limits = plan.table.limits.model_copy(update={"following_error": following})
+    return replace(plan, daemon=daemon, table=plan.table.model_copy(update={"limits": limits}))
 
 
 def settle_chambers(rig: LineRig) -> None:

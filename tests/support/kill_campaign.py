@@ -36,11 +36,11 @@ from mastd.arrays import FloatArray
 from mastd.errors import REFUSED, FormatError, MastdError, UsageError
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import lengths_at
-from mastd.record.channels import AXES
 from mastd.record.completeness import MAX_LOST_SHARE
 from mastd.record.reader import Run, open_run
 from mastd.record.recover import recover
 from mastd.record.result import make_result
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from mastd.signals.acceleration_figures import ARMS

@@ -10,7 +10,8 @@ import numpy as np
 import yaml
 
 from mastd.kinematics.design import neutral_jacobian
-from mastd.kinematics.geometry import AXES, Geometry
+from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load_text
 from mastd.settings.table.table import TableSettings
 from tests.support.lab import ROOT

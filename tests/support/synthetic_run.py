@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.channels import Channel, ChannelSet
 from mastd.record.recorder import RecorderHandle
+from mastd.settings.core.axes import AXES
 
 COMMAND_FIELDS = ("length", "rate", "acceleration", "force", "trim")
 

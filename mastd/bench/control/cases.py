@@ -14,7 +14,7 @@ from mastd.bench.control.plays import Streamed
 from mastd.bench.control.profiles import corner_noise, heavy_noise, noise
 from mastd.bench.control.truth import PayloadTruth, TableTruth, Truth
 from mastd.bench.control.variants import Changes, Variant, merged
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.units import STANDARD_GRAVITY
 
 Known = Literal["nothing", "identified", "two per cent"]

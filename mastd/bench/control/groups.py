@@ -28,7 +28,7 @@ from mastd.bench.control.work import (
     measure_matrix,
     play_case,
 )
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 
 IDENTIFY = ("identify", "play")
 

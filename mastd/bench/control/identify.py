@@ -35,7 +35,7 @@ def measurement_of(played: Played, table: TableSettings) -> Measurement:
     actuators, sensors = len(table.links), table.sensors.accelerometers
     chambers = played.channels("pressure_1.1", 2 * actuators).reshape(-1, actuators, 2)
     transducers = [
-        [(one.scale, one.offset) for one in actuator.pressure_transducers] for actuator in table.links
+        [(one.scale, one.offset) for one in actuator.pressure_transducers or ()] for actuator in table.links
     ]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     return Measurement(

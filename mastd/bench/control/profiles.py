@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load_text
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.settings.profile.segments import AXES
 from mastd.units import STANDARD_GRAVITY
 
 Band = tuple[float, float]

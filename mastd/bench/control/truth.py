@@ -1,10 +1,10 @@
 """What a simulated table is really like in the benches of its control: seeded, and unknown to the daemon.
 
 Every value is uniform within its bounds and each actuator has its own: valve gain, oil stiffness and
-friction ± 10 %, delay of the valve ± 0.25 ms, overlap 0.5 % (the settings say 0.1 %). The payload's mass and
-the height of its centre of gravity above C are ± 10 % of what the profile says, its own inertia goes with the
-mass, and the centre of gravity stands up to 50 mm beside the middle. Noise of the sensors is that of the
-table's settings.
+friction ± 10 % (of electric drives stiffness, friction and frequency of the velocity loop), delay of the
+valve ± 0.25 ms, overlap 0.5 % (the settings say 0.1 %). The payload's mass and the height of its centre of
+gravity above C are ± 10 % of what the profile says, its own inertia goes with the mass, and the centre of
+gravity stands up to 50 mm beside the middle. Noise of the sensors is that of the table's settings.
 """
 
 from __future__ import annotations
@@ -31,29 +31,38 @@ Truth = dict[str, object]
 
 @dataclass(frozen=True)
 class ActuatorTruth:
-    """One actuator as it is; SI."""
+    """One actuator as it is; SI. What it does not have is 0."""
 
     link: str
-    rated_flow: float
-    bulk_modulus: float
     coulomb: float
     breakaway: float
     viscous: float
     delay: float
-    overlap: float
+    rated_flow: float = 0.0
+    bulk_modulus: float = 0.0
+    overlap: float = 0.0
+    stiffness: float = 0.0
+    natural_frequency: float = 0.0
     transducer_offset: float = 0.0
 
     def as_yaml(self) -> Truth:
         """Return its entry of the file."""
-        return {
-            "link": self.link,
+        hydraulic = {
             "rated_flow": f"{self.rated_flow!r} m3/s",
             "bulk_modulus": f"{self.bulk_modulus!r} Pa",
+            "overlap": f"{100.0 * self.overlap!r} %",
+        }
+        electric = {
+            "stiffness": f"{self.stiffness!r} N/m",
+            "natural_frequency": f"{self.natural_frequency!r} Hz",
+        }
+        return {
+            "link": self.link,
+            **(electric if self.stiffness > 0.0 else hydraulic),
             "coulomb": f"{self.coulomb!r} N",
             "breakaway": f"{self.breakaway!r} N",
             "viscous": f"{self.viscous!r} N s/m",
             "delay": f"{self.delay!r} s",
-            "overlap": f"{100.0 * self.overlap!r} %",
             "transducer_offset": f"{self.transducer_offset!r} m",
         }
 
@@ -119,19 +128,25 @@ def hidden_truth(table: TableSettings, payload: Payload, seed: int) -> TableTrut
 
     actuators = []
     for actuator, type_ in zip(table.links, table.types, strict=True):
-        cylinder, valve = type_.cylinder, type_.valve
-        friction = cylinder.friction
+        friction = type_.body.friction
         flow, stiffness, sliding, viscous = factor(), factor(), factor(), factor()
+        own: dict[str, float] = {}
+        if type_.electric is not None:
+            # Its speed is exact, the velocity loop's lag is not.
+            own["stiffness"] = type_.electric.stiffness * stiffness
+            own["natural_frequency"] = type_.lag.natural_frequency * flow
+        else:
+            own["rated_flow"] = type_.valve.rated_flow * flow
+            own["bulk_modulus"] = type_.cylinder.bulk_modulus * stiffness
+            own["overlap"] = OVERLAP
         actuators.append(
             ActuatorTruth(
                 actuator.name,
-                rated_flow=valve.rated_flow * flow,
-                bulk_modulus=cylinder.bulk_modulus * stiffness,
                 coulomb=friction.coulomb * sliding,
                 breakaway=friction.breakaway * sliding,
                 viscous=friction.viscous * viscous,
-                delay=valve.delay + DELAY_SPREAD * float(random.uniform(-1.0, 1.0)),
-                overlap=OVERLAP,
+                delay=max(type_.lag.delay + DELAY_SPREAD * float(random.uniform(-1.0, 1.0)), 0.0),
+                **own,
             )
         )
     true_payload = None

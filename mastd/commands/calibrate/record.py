@@ -14,8 +14,8 @@ from mastd.control.identification.length_offsets import SlowMotion
 from mastd.errors import FormatError
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import lengths_at
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings
 
 PLAYED: Final = ("RUNNING",)

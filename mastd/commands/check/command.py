@@ -108,6 +108,5 @@ def _channels(table: TableSettings, rigs: RigsSettings | None, daemon: DaemonSet
     from mastd.loop.rigs.rigs import rig_channels
     from mastd.record.channels import ChannelSet
 
-    sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
-    frame = Frame(len(table.links), sensors, rig_channels(rigs) if rigs else (), supplies)
+    frame = Frame.of(table, rig_channels(rigs) if rigs else ())
     return ChannelSet(frame.channels, daemon.period_ns)

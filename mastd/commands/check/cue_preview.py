@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.oils import OperatorDriver
-from mastd.settings.profile.profile import AXES
 from mastd.vehicle.payload.fallbacks import FAILED
 
 if TYPE_CHECKING:

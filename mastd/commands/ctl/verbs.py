@@ -168,8 +168,8 @@ def _until_up(client: OperatorClient, longest_s: float) -> None:
 def wire_arguments(arguments: argparse.Namespace) -> dict[str, object]:
     """Return the arguments of the verb in the message's form."""
     from mastd import units
+    from mastd.settings.core.axes import AXES
     from mastd.settings.core.starter import names
-    from mastd.wire.operators.messages import AXES
 
     if arguments.verb == "load":
         path = Path(arguments.profile)
@@ -222,7 +222,7 @@ def _status(client: OperatorClient, as_json: bool) -> int:
 
 
 def _freedoms(client: OperatorClient) -> Sequence[str]:
-    from mastd.wire.operators.messages import AXES
+    from mastd.settings.core.axes import AXES
 
     stated: Sequence[str] = client.describe().get("freedoms", AXES)
     return stated

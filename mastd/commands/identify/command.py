@@ -106,6 +106,7 @@ def _played(arguments: argparse.Namespace, stop: StopRequest) -> dict[str, Any]:
 
 def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight]:
     """Return the plan with the payload that is meant, scaled down if it does not pass the check as it is."""
+    from mastd.control.identification.findings import not_identified
     from mastd.loop.payload.prepare import ready_profile
     from mastd.loop.payload.profile_inputs import ProfileInputs
     from mastd.loop.process.installation import Plan
@@ -115,6 +116,8 @@ def _checked(arguments: argparse.Namespace, live: bool) -> tuple[Plan, Preflight
     plan = Plan.load(
         find("table", arguments.table), find("profile", arguments.play), daemon_settings(arguments)
     )
+    if refusal := not_identified(plan.table):
+        raise UsageError(f"{find('table', arguments.table)}: {refusal}; nothing was played")
     profile = plan.profile
     if profile.mode != "segments":
         raise UsageError(

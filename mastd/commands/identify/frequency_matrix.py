@@ -16,12 +16,12 @@ from mastd.errors import FormatError
 from mastd.kinematics.design import observer_gain
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.profile.timeline import KNOT_SPACING
-from mastd.record.channels import AXES
 from mastd.record.play_columns import play_columns
 from mastd.record.reader import Run
 from mastd.report.drawing.blocks import Block, Heading, Paragraph, Pictures
 from mastd.report.drawing.picture import Panel
 from mastd.report.pages.iteration import MatrixPicture, matrix_panels
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings
 from mastd.signals.frequency_matrix import FrequencyMatrix
 from mastd.signals.metrics import second_derivative

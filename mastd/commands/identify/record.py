@@ -17,8 +17,8 @@ from mastd.arrays import FloatArray, IntArray
 from mastd.control.identification.measurement import Measurement
 from mastd.errors import FormatError
 from mastd.record.alignment import find_window
-from mastd.record.channels import AXES
 from mastd.record.reader import Run
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.payload import SIMULATED, NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
@@ -103,7 +103,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
 
     chambers = np.stack([sampled(_numbered(f"pressure_{chamber}", actuators)) for chamber in (1, 2)], axis=2)
     transducers = [
-        [(one.scale, one.offset) for one in actuator.pressure_transducers] for actuator in table.links
+        [(one.scale, one.offset) for one in actuator.pressure_transducers or ()] for actuator in table.links
     ]
     scale, offset = np.moveaxis(np.array(transducers), 2, 0)
     accelerometers = table.sensors.accelerometers

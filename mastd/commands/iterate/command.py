@@ -267,7 +267,7 @@ def _given_matrix(path: Path, responses: ResponseSet, freedoms: Sequence[str]) -
 
     from mastd.control.iteration.driver import matrix_of
     from mastd.control.iteration.history import MATRIX, load_matrix
-    from mastd.record.channels import AXES
+    from mastd.settings.core.axes import AXES
 
     if (path / MATRIX).is_file():
         return load_matrix(path / MATRIX, responses.names)

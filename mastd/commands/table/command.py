@@ -39,7 +39,14 @@ class ActuatorFigures(NamedTuple):
     force_n: float
     stroke_m: float
     no_load_speed_m_s: float
-    valve_hz: float
+    drive: str
+    """``hydraulic``, or the kind of an electric drive."""
+    feedback: str
+    """What measures the force."""
+    lag_hz: float
+    """Natural frequency of the valve or of the velocity loop."""
+    power_w: float | None
+    """Of an electric drive."""
     length_gain: float
     pressure_damping: float
 
@@ -75,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mastd.control.table.computed import with_computed_settings
     from mastd.control.table.gains import with_drive_gains
     from mastd.control.table.stability_proof import stability_margins, stability_proof
+    from mastd.dynamics.oil_flow import spring_words
     from mastd.dynamics.table_model import TableModel
     from mastd.kinematics.design import null_vectors
     from mastd.kinematics.geometry import Geometry
@@ -119,8 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"{table.name} ({path})\n\n{_actuators_text(table)}")
         print("\n".join(_pattern_lines(patterns)))
-        print("oil columns at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
-        print("\n".join(supply.text(name) for name, supply in table.packs.items()))
+        what = {"drive": "drives", "oil-column": "oil columns"}.get(
+            spring_words(table), "oil columns and drives"
+        )
+        print(f"{what} at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
+        print("".join(f"{supply.text(name)}\n" for name, supply in table.packs.items()), end="")
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
         print("".join(f"warning: {warning}\n" for warning in warnings), end="")
@@ -172,7 +183,7 @@ def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[
     import numpy as np
 
     from mastd.dynamics.oil_flow import oil_column_modes
-    from mastd.settings.profile.segments import AXES
+    from mastd.settings.core.axes import AXES
 
     frequencies, shapes = oil_column_modes(table, geometry, model)
     return [
@@ -182,16 +193,17 @@ def _modes(table: TableSettings, geometry: Geometry, model: TableModel) -> list[
 
 
 def _actuators(table: TableSettings) -> list[ActuatorFigures]:
-    from mastd.settings.table.table import no_load_speed
-
     return [
         ActuatorFigures(
             link.name,
             link.actuator,
-            type_.cylinder.maximum_force,
+            type_.body.maximum_force,
             link.stroke,
-            no_load_speed(type_.cylinder, type_.valve, type_.supply),
-            type_.valve.natural_frequency,
+            type_.no_load_speed(),
+            type_.electric.kind if type_.electric is not None else "hydraulic",
+            type_.feedback,
+            type_.lag.natural_frequency,
+            type_.electric.maximum_power if type_.electric is not None else None,
             type_.length_gain,
             type_.pressure_damping,
         )
@@ -208,15 +220,27 @@ def _actuators_text(table: TableSettings) -> str:
     lines = [f"free in {', '.join(table.freedoms)}; {count} actuator{'s' * (count != 1)}"]
     for own, links in alike.items():
         kind = f"{own.type}: " if own.type else ""
-        lines.append(
-            f"  {len(links)} × {kind}{own.force_n / 1e3:g} kN, ±{1e3 * own.stroke_m:g} mm, "
-            f"{own.no_load_speed_m_s:.2f} m/s without load, valve {own.valve_hz:g} Hz; "
-            f"length gain {own.length_gain:g} 1/s, pressure damping {own.pressure_damping:g} 1/s"
-        )
+        lines.append(f"  {len(links)} × {kind}{_actuator_text(own)}")
         # A no-break space keeps a number with its name.
         names = textwrap.wrap(", ".join(link.replace(" ", "\N{NO-BREAK SPACE}") for link in links), _WIDTH)
         lines += ["      " + line.replace("\N{NO-BREAK SPACE}", " ") for line in names]
     return "\n".join(lines)
+
+
+def _actuator_text(own: ActuatorFigures) -> str:
+    if own.power_w is None:
+        lag = f"valve {own.lag_hz:g} Hz"
+    else:
+        lag = f"{own.power_w / 1e3:g} kW, {own.drive.replace('_', ' ')}, velocity loop {own.lag_hz:g} Hz"
+    damping = f", pressure damping {own.pressure_damping:g} 1/s"
+    if own.feedback == "none":
+        damping = ", force not measured"
+    elif own.feedback != "chamber_pressures":
+        damping += f", force by {own.feedback.replace('_', ' ')}"
+    return (
+        f"{own.force_n / 1e3:g} kN, ±{1e3 * own.stroke_m:g} mm, "
+        f"{own.no_load_speed_m_s:.2f} m/s without load, {lag}; length gain {own.length_gain:g} 1/s{damping}"
+    )
 
 
 def _pattern_lines(patterns: FloatArray) -> list[str]:
@@ -250,7 +274,8 @@ def _axis_document(axis: AxisPerformance) -> dict[str, object]:
 
 def _axes_text(axes: Sequence[AxisPerformance], heaviest: float) -> str:
     """Return what each axis can do as a table to read."""
-    head = ("axis", "travel", "velocity", "flow", "acceleration, bare", f"with {_tonnes(heaviest)} t in all")
+    loaded = f"with {_tonnes(heaviest)} t in all" if heaviest >= 100.0 else f"with {heaviest:.3g} kg in all"
+    head: tuple[str, ...] = ("axis", "travel", "velocity", "flow", "acceleration, bare", loaded)
     rows = [head]
     for axis in axes:
         turns = axis.axis in ROTATIONS
@@ -260,7 +285,9 @@ def _axes_text(axes: Sequence[AxisPerformance], heaviest: float) -> str:
         velocity = f"{axis.velocity.value:.3g} {rate} ({axis.velocity.by})"
         flow = f"{60e3 * axis.flow:.0f} L/min"
         rows.append((axis.axis, f"{low:+.0f} … {high:+.0f} {length}", velocity, flow, bare, heavy))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    if not any(axis.flow > 0.0 for axis in axes):
+        rows = [row[:3] + row[4:] for row in rows]  # no oil, no flow
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )

@@ -8,6 +8,7 @@ const STAGES = ["off", "low", "high"];
 /** Pressure of the supply, of several each. */
 function pressures(supply) {
   const each = supply.each ?? [];
+  if (supply.pressure_pa === null) return [];
   return (each.length > 1 ? each : [supply]).map((own) => quantity(own.pressure_pa, "Pa")).join(" · ");
 }
 
@@ -23,7 +24,7 @@ function facts(status, describe) {
   const { supply, cycle_time: cycle } = status;
   const period = describe ? 1 / describe.rate_hz : null;
   const rows = [
-    ["Supply", `${pressures(supply)}, ${STAGES[supply.stage] ?? UNKNOWN}${waiting(status)}`, "idle"],
+    ["Supply", [pressures(supply), `${STAGES[supply.stage] ?? UNKNOWN}${waiting(status)}`].flat().join(", "), "idle"],
     ["Internal force", quantity(status.internal_force_n, "N"), "idle"],
     ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
     ["Max. following error", following(status.following_peak_m), "idle"],

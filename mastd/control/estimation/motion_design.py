@@ -33,8 +33,8 @@ import scipy
 
 from mastd.arrays import FloatArray
 from mastd.errors import SettingsError
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.daemon.estimator import EstimatorSettings
-from mastd.settings.table.guides import ALL_FREEDOMS, Axis
 from mastd.settings.table.sensors import SensorSettings
 from mastd.settings.table.table import TableSettings
 
@@ -222,7 +222,7 @@ def undetermined_axes(sensors: SensorSettings, freedoms: Sequence[Axis]) -> tupl
     They take part in directions of the null space of H over the free axes; a singular value below which the
     lengths count more than the accelerometers' noise is none.
     """
-    h = _sensitivity_of(sensors)[:, [ALL_FREEDOMS.index(axis) for axis in freedoms]]
+    h = _sensitivity_of(sensors)[:, [AXES.index(axis) for axis in freedoms]]
     _, values, directions = np.linalg.svd(h)
     unseen = directions[int(np.sum(values > _sensor_noise(sensors) / EXPECTED_ERROR)) :]
     parts = np.linalg.norm(unseen, axis=0)

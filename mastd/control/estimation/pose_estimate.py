@@ -2,9 +2,9 @@
 
 Lengths are calibrated (scale · raw + offset), the pose is found by the observer of Jin 2012, eq. (15), warm
 from the last pose; rates of the lengths are first-order filtered differences; an actuator's force is
-p₁A₁ − p₂A₂. The internal force is the part of the forces along the null vectors of Jᵀ, the redundancy
-residual the part of the length residuals along them; with one redundant actuator both carry a sign, with
-more they are root sums of squares. Rates and accelerations of the pose:
+p₁A₁ − p₂A₂, A Δp, or what its load cell reads. The internal force is the part of the forces along the null
+vectors of Jᵀ, the redundancy residual the part of the length residuals along them; with one redundant
+actuator both carry a sign, with more they are root sums of squares. Rates and accelerations of the pose:
 ``mastd.control.estimation.motion_estimate``.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mastd.arrays import FloatArray
+from mastd.arrays import FloatArray, IntArray
 from mastd.kernel import kernel
 from mastd.kinematics.geometry import Legs
 from mastd.kinematics.observer import SolveLimits, null_residual, observe
@@ -22,14 +22,17 @@ from mastd.kinematics.observer import SolveLimits, null_residual, observe
 class PoseModel(NamedTuple):
     """Constants of the estimate for n actuators.
 
-    ``length_calibration`` (n, 2) and ``pressure_calibration`` (2n, 2) hold scale and offset, ``areas`` (n, 2)
-    the piston areas of chamber 1 and 2 in m²; ``null_vectors`` (n − 6, n) of Jᵀ; ``gain`` (6, n) of the
-    observer, ``limits`` of its solve.
+    ``length_calibration`` (n, 2) and ``force_calibration`` (r, 2) hold scale and offset, ``owners`` (r,) the
+    actuators of the readings of forces and ``weights`` (r,) what each counts there, N per unit;
+    ``measured_forces`` is n, or 0 where none is measured; ``null_vectors`` (n − 6, n) of Jᵀ; ``gain`` (6, n)
+    of the observer, ``limits`` of its solve.
     """
 
     length_calibration: FloatArray
-    pressure_calibration: FloatArray
-    areas: FloatArray
+    force_calibration: FloatArray
+    owners: IntArray
+    weights: FloatArray
+    measured_forces: int
     null_vectors: FloatArray
     legs: Legs
     gain: FloatArray
@@ -51,16 +54,17 @@ class PoseEstimate(NamedTuple):
 
 @kernel
 def _calibrate(
-    raw_lengths: FloatArray, raw_pressures: FloatArray, model: PoseModel, estimate: PoseEstimate
+    raw_lengths: FloatArray, raw_forces: FloatArray, model: PoseModel, estimate: PoseEstimate
 ) -> None:
     """Write lengths and forces."""
-    lengths, pressures = model.length_calibration, model.pressure_calibration
+    lengths, forces = model.length_calibration, model.force_calibration
     for i in range(raw_lengths.shape[0]):
         estimate.lengths[i] = lengths[i, 0] * raw_lengths[i] + lengths[i, 1]
-        j, k = 2 * i, 2 * i + 1
-        extending = pressures[j, 0] * raw_pressures[j] + pressures[j, 1]
-        retracting = pressures[k, 0] * raw_pressures[k] + pressures[k, 1]
-        estimate.forces[i] = extending * model.areas[i, 0] - retracting * model.areas[i, 1]
+    for i in range(estimate.forces.shape[0]):
+        estimate.forces[i] = 0.0
+    for k in range(raw_forces.shape[0]):
+        value = forces[k, 0] * raw_forces[k] + forces[k, 1]
+        estimate.forces[model.owners[k]] += value * model.weights[k]
 
 
 @kernel
@@ -80,7 +84,7 @@ def _project_on_null_space(model: PoseModel, redundancy: FloatArray, estimate: P
 @kernel
 def estimate_pose(
     raw_lengths: FloatArray,
-    raw_pressures: FloatArray,
+    raw_forces: FloatArray,
     model: PoseModel,
     dt: float,
     smoothing: float,
@@ -93,7 +97,7 @@ def estimate_pose(
     ``dt`` is the time since the last accepted sample in s (0 for none: rates start at zero); ``smoothing`` is
     dt/(dt + time constant); ``previous`` (n,) last lengths, updated; ``redundancy`` (n − 6,) is scratch.
     """
-    _calibrate(raw_lengths, raw_pressures, model, estimate)
+    _calibrate(raw_lengths, raw_forces, model, estimate)
     lengths = estimate.lengths
     converged, updates, residual = observe(model.legs, model.gain, lengths, model.limits, estimate.pose)
     estimate.scalars[0], estimate.scalars[1] = residual, updates

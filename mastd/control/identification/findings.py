@@ -66,8 +66,21 @@ class Findings:
     """What makes them doubtful, in words."""
 
 
+def not_identified(table: TableSettings) -> str:
+    """Return why the actuators of ``table`` cannot be identified, empty where they can."""
+    for index, (link, kind) in enumerate(zip(table.links, table.feedback, strict=True)):
+        if kind != "chamber_pressures":
+            return (
+                f"actuator {index + 1}, {link.name}: valve, oil and friction are found from both chamber "
+                f"pressures, and its feedback is {kind}"
+            )
+    return ""
+
+
 def find(measured: Measurement, table: TableSettings) -> Findings:
     """Return the findings of a run. ValueError, with the actuator's name, for what it does not determine."""
+    if refusal := not_identified(table):
+        raise ValueError(refusal)
     geometry = Geometry.from_settings(table)
     at_once = aligned(measured, table.sensors)
     body = fit_body(at_once, table, geometry)
@@ -132,7 +145,8 @@ def _notes(
     notes = []
     area = max(math.hypot(*type_.cylinder.piston_areas) for type_ in table.types)
     # Of white noise the low-pass passes the ratio of its corner to the band of the samples.
-    noise = table.sensors.pressure.noise * area * np.sqrt(2.0 * CORNER * measured.period)
+    pressure = table.sensors.pressure
+    noise = (pressure.noise if pressure is not None else 0.0) * area * np.sqrt(2.0 * CORNER * measured.period)
     if body.residual > _MAX_BODY_RESIDUAL * max(float(noise), 20.0):
         notes.append(
             f"{body.residual / 1e3:.2g} kN residual per actuator, expected from noise"

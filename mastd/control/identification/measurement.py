@@ -60,7 +60,7 @@ def aligned(measured: Measurement, sensors: SensorSettings) -> Measurement:
         measured,
         lengths=early(measured.lengths, sensors.length.delay),
         pose=early(measured.pose, sensors.length.delay),
-        pressures=early(measured.pressures, sensors.pressure.delay),
+        pressures=early(measured.pressures, sensors.pressure.delay if sensors.pressure is not None else 0.0),
         spools=early(measured.spools, sensors.spool.delay),
         accelerometers=early(measured.accelerometers, sensors.acceleration.delay),
     )

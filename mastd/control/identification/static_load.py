@@ -18,6 +18,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.dynamics.actuator import ACTUATOR, actuator_rows
+from mastd.settings.table.actuators import force_readings
 from mastd.settings.table.table import TableSettings
 
 SLIDES_FROM: Final = 2.0
@@ -39,15 +40,15 @@ class ActuatorFriction:
     rows: FloatArray
     """(n, ACTUATOR_COLUMNS) of ``mastd.dynamics.actuator.actuator_rows``."""
     pressure_doubts: FloatArray
-    """Standard deviations (n,) in N of the actuators' forces by their two pressure transducers each."""
+    """Standard deviations (n,) in N of the actuators' forces by their transducers."""
 
     @classmethod
     def from_settings(cls, table: TableSettings) -> ActuatorFriction:
         """Take both from the table's settings."""
-        pressure = PRESSURE_DOUBT * table.sensors.pressure.noise
-        rows = actuator_rows(table)
-        doubts = pressure * np.hypot(rows[:, ACTUATOR.area_1], rows[:, ACTUATOR.area_2])
-        return cls(rows, np.maximum(doubts, MIN_DOUBT))
+        doubts = np.zeros(len(table.links))
+        for one in force_readings(table):
+            doubts[one.actuator] = math.hypot(doubts[one.actuator], PRESSURE_DOUBT * one.noise * one.force)
+        return cls(actuator_rows(table), np.maximum(doubts, MIN_DOUBT))
 
     @property
     def sliding_rates(self) -> FloatArray:
@@ -57,6 +58,7 @@ class ActuatorFriction:
     def forces(self, rates: FloatArray) -> FloatArray:
         """Return the friction forces (n,) of actuators at ``rates`` (n,); 0 for one that sticks."""
         sliding = self.rows[:, ACTUATOR.coulomb] * np.sign(rates) + self.rows[:, ACTUATOR.viscous] * rates
+        sliding *= self.rows[:, ACTUATOR.felt_friction]
         return np.where(np.abs(rates) >= self.sliding_rates, sliding, 0.0)
 
     def doubts(self, sticking: FloatArray) -> FloatArray:
@@ -66,7 +68,8 @@ class ActuatorFriction:
         """
         stuck = sticking * self.rows[:, ACTUATOR.breakaway] / math.sqrt(3.0)
         sliding = (1.0 - sticking) * FRICTION_DOUBT * self.rows[:, ACTUATOR.coulomb]
-        return np.sqrt(stuck**2 + sliding**2 + self.pressure_doubts**2)
+        felt = self.rows[:, ACTUATOR.felt_friction]
+        return np.sqrt(felt * (stuck**2 + sliding**2) + self.pressure_doubts**2)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
 from mastd.motion.profile.drive_motion import resting, spline_at_knots
 from mastd.motion.profile.timeline import KNOT_SPACING
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.strict_yaml import parse, read_text
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import VehiclePayload
 
 STEPS: Final = (1, 2, 4, 5, 8, 10)

@@ -10,7 +10,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.control.iteration.figures import DRIVEN_RATIO
 from mastd.control.iteration.learning import reach
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.signals.band import band_filter
 from mastd.signals.metrics import ROTATION_ARM
 

@@ -16,7 +16,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.errors import UsageError
 from mastd.kinematics.control_point import motion_at_point
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.sensors import AccelerometerSettings
 from mastd.settings.table.table import TableSettings
 

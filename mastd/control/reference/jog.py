@@ -18,9 +18,10 @@ from mastd.arrays import FloatArray
 from mastd.control.reference.preview import PathLimits
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.forward import Observer
-from mastd.kinematics.geometry import AXES, Geometry
+from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.observer import observe
 from mastd.kinematics.workspace import independent_range, lengths_at
+from mastd.settings.core.axes import AXES
 
 SAMPLES = 65
 """Poses looked at on the line, both ends counted."""

@@ -29,9 +29,10 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import kernel
-from mastd.kinematics.geometry import AXES, Geometry, Legs
+from mastd.kinematics.geometry import Geometry, Legs
 from mastd.kinematics.inverse import actuator_motion
 from mastd.kinematics.workspace import lengths_at
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings
 
 GRID = 2e-3

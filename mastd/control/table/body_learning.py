@@ -21,6 +21,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import ControlState, Learned, Measured
+from mastd.dynamics.actuator import ACTUATOR
 from mastd.dynamics.supports import take_supports
 from mastd.dynamics.table_model import MODEL_SIZE, add_load, parallel, wrench
 from mastd.index_table import Entry, index_table, size_of
@@ -168,7 +169,8 @@ def _add_sample(
     for axis in range(_ROWS):
         total = 0.0
         for i in range(jacobian.shape[0]):
-            total += jacobian[i, axis] * (measured.forces[i] - state.last_seals[i])
+            felt = learned.known[i, ACTUATOR.felt_friction]
+            total += jacobian[i, axis] * (measured.forces[i] - felt * state.last_seals[i])
         memory[M.total + axis] += freedoms[axis] * (total - expected[axis])
     for j in range(UNKNOWNS):
         wrench(rows[j], motion[0], motion[1], motion[2], changed)

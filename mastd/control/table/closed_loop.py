@@ -5,14 +5,14 @@ F the actuators' forces, k the stiffness of the oil where the actuators stand an
 the drive counts on, l the leakage rate, b the seals' viscous friction, G the valve (second order behind a
 delay and the lag of a fourth stage), H the high-pass of the load pressure, and for every actuator
 
-    Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F − b J q̇) − K q − C q̇,
+    Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F + d (G u − J q̇) − b J q̇) − K q − C q̇,
     u = k_p (β − J q) − (c/kₙ) H F − e k⁻¹ J (JᵀJ)⁻¹ M₀ g D q̈,    β̇ = −g_β (I − J (JᵀJ)⁻¹ Jᵀ) k⁻¹ F,
 
-K and C stiffness and damping of static supports, c the pressure damping, g the gains of the acceleration
-feedback, D its delay, e = min(1, 1.25 kₙ/k) how it is faded towards the stops (``STIFF_RATIO``), β the
-balance. Delays are Padé approximants of second order, right to 1° up to ωT = 1.8. Coulomb friction is left
-out: it holds small oscillations down, but not where the seals slide. One actuator of it: Merritt 1967,
-chapter 6.
+K and C stiffness and damping of static supports, d the damper of electric drives, whose k is constant, c the
+pressure damping, g the gains of the acceleration feedback, D its delay, e = min(1, 1.25 kₙ/k) how it is faded
+towards the stops (``STIFF_RATIO``), β the balance. Delays are Padé approximants of second order, right to 1°
+up to ωT = 1.8. Coulomb friction is left out: it holds small oscillations down, but not where the seals slide.
+One actuator of it: Merritt 1967, chapter 6.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from mastd.dynamics.supports import support_slopes
 from mastd.dynamics.table_model import mobility
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import jacobians_at, lengths_at
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.table import TableSettings
 
 PADE_STATES = 2
@@ -108,11 +109,13 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
     share = np.zeros_like(jacobian)
     free = jacobian[:, geometry.free_axes]
     share[:, geometry.free_axes] = free @ np.linalg.inv(free.T @ free)
-    four_stage = [i for i, type_ in enumerate(table.types) if type_.valve.pilot_frequency is not None]
+    four_stage = [i for i, type_ in enumerate(table.types) if type_.lag.pilot is not None]
     s = _States(geometry.actuators, four_stage)
     fixed = np.zeros((s.size, s.size))
     moved = mobility(mass_matrix, geometry)
-    _add_body(fixed, s, jacobian, moved, rows[:, ACTUATOR.viscous])
+    dampers = rows[:, ACTUATOR.damping]
+    _add_body(fixed, s, jacobian, moved, rows[:, ACTUATOR.viscous] + dampers)
+    fixed[s.rates, s.spools] = moved @ (jacobian.T * dampers)
     stiffness, damping = support_slopes(table, pose)
     fixed[s.rates, s.pose] -= moved @ stiffness
     fixed[s.rates, s.rates] -= moved @ damping
@@ -159,18 +162,25 @@ def _add_valves(fixed: FloatArray, s: _States, table: TableSettings) -> FloatArr
     for i, (type_, delay) in enumerate(zip(table.types, valve_delays(table), strict=True)):
         own, spool, speed = s.valves[i], s.spools.start + i, s.speeds.start + i
         # The drive holds what it asks of the valve over its tick.
-        passed, fixed[own, own] = _pade(delay + table.sensors.pressure.delay + 0.5 / table.drive.update_rate)
-        natural = 2.0 * np.pi * type_.valve.natural_frequency
+        late = delay + _force_delay(table, type_) + 0.5 / table.drive.update_rate
+        passed, fixed[own, own] = _pade(late)
+        natural = 2.0 * np.pi * type_.lag.natural_frequency
         fixed[spool, speed] = 1.0
         fixed[speed, spool] = -(natural**2)
-        fixed[speed, speed] = -2.0 * type_.valve.damping_ratio * natural
-        entered, gain = speed, natural**2
-        if type_.valve.pilot_frequency is not None:
-            entered, gain = s.pilots[i], 2.0 * np.pi * type_.valve.pilot_frequency
+        fixed[speed, speed] = -2.0 * type_.lag.damping_ratio * natural
+        entered, gain, pilot = speed, natural**2, type_.lag.pilot
+        if pilot is not None:
+            entered, gain = s.pilots[i], 2.0 * np.pi * pilot
             fixed[speed, entered], fixed[entered, entered] = natural**2, -gain
         fixed[entered, own] = gain * passed
         inputs[own.stop - 1, i], inputs[entered, i] = 1.0, gain
     return inputs
+
+
+def _force_delay(table: TableSettings, type_: ActuatorType) -> float:
+    """Return the delay in s of what measures the force, 0 for nothing."""
+    sensor = table.sensors.force if type_.feedback == "load_cell" else table.sensors.pressure
+    return sensor.delay if sensor is not None and type_.feedback != "none" else 0.0
 
 
 def _add_measuring(fixed: FloatArray, s: _States, delay: float) -> FloatArray:

@@ -35,11 +35,11 @@ from mastd.errors import SettingsError
 from mastd.kernel import entry
 from mastd.kinematics.design import null_vectors
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.control import ControlSettings, NotchSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.identified import IdentifiedSettings
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.table.table import TableSettings
 
 PREVIEW_TIME: Final = 12e-3
 """s that the inverse of the valves looks ahead."""
@@ -71,7 +71,7 @@ class TableControl:
         """What changes every period, see ``ControlInput``."""
         self.inputs[INPUT.feedback] = 1.0
         horizon, notches = preview_horizon(period), settings.acceleration.notches
-        constants = _constants(settings, period)
+        constants = _constants(settings, period, table.measures_forces)
         rows = np.ascontiguousarray(actuator_rows(table, identified))
         spread_ratio = 1.0 if identified is None else IDENTIFIED_RATIO
         self._first_memory = learning_memory(rows, spread_ratio, _spool_speeds(table))
@@ -149,7 +149,7 @@ def preview_horizon(period: float) -> Horizon:
 
 def _spool_speeds(table: TableSettings) -> FloatArray:
     """Return the speeds (n,) in m/s that the noise of the spools' readings would make of the actuators."""
-    speeds = [no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in table.types]
+    speeds = [type_.no_load_speed() for type_ in table.types]
     return table.sensors.spool.noise * np.array(speeds)
 
 
@@ -199,7 +199,7 @@ def _filters(
     columns = [
         np.column_stack(
             [
-                valve_inverse(type_.valve, delay, computed(feedforward.bandwidth), period, known)
+                valve_inverse(type_.lag, delay, computed(feedforward.bandwidth), period, known)
                 for type_, delay in zip(table.types, valve_delays(table, identified), strict=True)
             ]
         )
@@ -208,7 +208,8 @@ def _filters(
     return np.ascontiguousarray(np.stack(columns))
 
 
-def _constants(settings: ControlSettings, period: float) -> Constants:
+def _constants(settings: ControlSettings, period: float, forces: bool) -> Constants:
+    """Return the constants; without measured ``forces`` nothing is learned or balanced."""
     feedforward, balance = settings.feedforward, settings.balance
     delay = math.ceil(feedforward.stream_delay / period - 1e-9)
     return Constants(
@@ -219,12 +220,12 @@ def _constants(settings: ControlSettings, period: float) -> Constants:
         preview=feedforward.preview,
         delay=delay,
         oldest_ratio=float(1.0 - (delay - feedforward.stream_delay / period)),
-        balance=float(balance.gain),
+        balance=float(balance.gain) if forces else 0.0,
         balance_limit=float(computed(balance.limit)),
         trim_limit=float(computed(settings.trim_limit)),
         engage_time=float(settings.engage_time),
-        valve_learning=feedforward.valve_learning,
-        payload_learning=feedforward.payload_learning,
+        valve_learning=feedforward.valve_learning and forces,
+        payload_learning=feedforward.payload_learning and forces,
     )
 
 

@@ -17,7 +17,7 @@ from mastd.settings.core.base import Settings, computed
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.daemon.trust import UnaskedMotionSettings
 from mastd.settings.table.payload import NoPayload
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.table.table import TableSettings
 
 _S = TypeVar("_S", bound=Settings)
 
@@ -50,16 +50,16 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     """
     geometry = Geometry.from_settings(table)
     travel = 2.0 * float(geometry.strokes.min())
-    rise = max(supply.rise for supply in table.packs.values())
+    rise = max((supply.rise for supply in table.packs.values()), default=0.0)
     timeouts = _filled(
         daemon.timeouts,
         supply_stage=max(LEAST_SUPPLY_S, min(SUPPLY_FACTOR * rise, rise + MOST_WAITED_S)),
         lowering=max(LEAST_LOWERING_S, LOWERING_FACTOR * travel / table.drive.lowering_speed),
     )
-    slowest = min(type_.valve.corner_frequency for type_ in table.types)
+    slowest = min(type_.lag.corner_frequency for type_ in table.types)
     feedforward = _filled(daemon.control.feedforward, bandwidth=BANDWIDTH_RATIO * slowest)
     gives_way = max(
-        type_.cylinder.maximum_force / spring
+        type_.body.maximum_force / spring
         for type_, spring in zip(table.types, oil_springs(table), strict=True)
     )
     balance = _filled(daemon.control.balance, limit=_rounded(gives_way, 1))
@@ -68,7 +68,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
         mass=_rounded(WEIGHING_RATIO * static_capacity(table, geometry), 2),
         centre=CENTRE_RATIO * max(table.body.size[:2]),
     )
-    fastest = max(no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in table.types)
+    fastest = max(type_.no_load_speed() for type_ in table.types)
     control = _filled(daemon.control, trim_limit=_rounded(TRIM_RATIO * fastest, 1)).model_copy(
         update={"feedforward": feedforward, "balance": balance, "payload_check": payload_check}
     )
@@ -94,7 +94,7 @@ def _with_limits(
     longest = float(np.max(np.abs(jacobian[:, 3:])))
     unasked = _filled(unasked, arm=_rounded(longest, 3) or 1.0)
     arms = np.repeat([1.0, computed(unasked.arm)], 3)
-    seals = np.array([type_.cylinder.friction.coulomb for type_ in table.types])
+    seals = np.array([type_.body.friction.coulomb for type_ in table.types])
     moved = mobility(TableModel.from_settings(table, NoPayload()).mass_matrix, geometry)
     guides = table.guides.friction * np.diag(moved) * [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     friction = float(np.max(arms * (np.abs(moved @ jacobian.T) @ seals + guides)))

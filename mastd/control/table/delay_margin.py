@@ -29,9 +29,9 @@ from mastd.dynamics.table_model import TableModel
 from mastd.errors import UsageError
 from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.control import AccelerationSettings
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import NoPayload, Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
@@ -179,11 +179,13 @@ def _actuators(table: TableSettings, rows: FloatArray, s: ComplexArray) -> tuple
     ):
         # The drive holds what it asks of the valve over its tick.
         spool = np.exp(-s * (delay + 0.5 / drive.update_rate))
-        spool = spool / type_.valve.denominator(frequencies)
+        spool = spool / type_.lag.denominator(frequencies)
         leakage = spring * row[ACTUATOR.leak_speed]
         damped = s + leakage + type_.pressure_damping * spool * high_pass
-        force.append(spool / damped)
-        oil.append(spring * (s + type_.length_gain * spool) / damped)
+        # Beside the stiffness of an electric drive its damper takes a part of the force.
+        carried = 1.0 + s * row[ACTUATOR.damping] / spring
+        force.append(carried * spool / damped)
+        oil.append(spring * carried * (s + type_.length_gain * spool) / damped)
     return np.stack(force, axis=1), np.stack(oil, axis=1)
 
 

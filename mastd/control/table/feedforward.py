@@ -65,7 +65,10 @@ def note_opening(
     seals, openings = state.seals[-1], state.openings[-1]
     for i in range(rows.shape[0]):
         seals[i] = seal_friction(rows[i], state.bristles, i, rates[i], period) if friction else 0.0
-        force = forces[i] + seals[i]
+        # Of an electric drive the damper beside its stiffness carries a part: what deflects it lags.
+        lag = rows[i, ACTUATOR.damping] / (period * oil_spring(rows[i], lengths[i]))
+        force = forces[i] + seals[i] + lag * (2.0 * earlier[0, i] - 0.5 * earlier[1, i])
+        force /= 1.0 + 1.5 * lag
         force_rate = (1.5 * force - 2.0 * earlier[0, i] + 0.5 * earlier[1, i]) / period
         earlier[1, i] = earlier[0, i]
         earlier[0, i] = force

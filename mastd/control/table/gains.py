@@ -19,9 +19,9 @@ from mastd.control.table.closed_loop import ClosedLoop, Gains, Plant
 from mastd.control.table.stability import THIN, least_damping, loops
 from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.control import AxisGainSettings
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.hydraulics import DriveGainSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
@@ -38,6 +38,8 @@ LENGTH_KEPT = 0.6
 """Part of the damping with the lowest length gain that a larger one leaves."""
 FEEDBACK_KEPT = 0.5
 """Part of the damping without acceleration feedback that the feedback leaves."""
+TIE = 1e-4
+"""Difference of damping, over critical, below which another length gain decides."""
 MADE_PERIOD = 1e-3
 """s, of a daemon; what the drive does with a length does not depend on it."""
 HALVINGS = 6
@@ -72,7 +74,7 @@ def with_drive_gains(table: TableSettings) -> TableSettings:
     """Return the table with the gains of its drive, computed where it states none."""
     names = [link.actuator or "" for link in table.links]
     stated = {
-        name: DriveGains(type_.gains.length_gain, type_.gains.pressure_damping)
+        name: DriveGains(type_.gains.length_gain, type_.stated_damping)
         for name, type_ in zip(names, table.types, strict=True)
     }
     if not any(None in gains for gains in stated.values()):
@@ -99,15 +101,21 @@ def drive_gains(
         length, damping = (np.array([tried[name][k] for name in names], dtype=float) for k in range(2))
         return float(np.min(least_damping(found, Gains(length, damping, np.zeros(6)))))
 
-    for name in [name for _ in range(SWEEPS) for name in stated if stated[name].pressure_damping is None]:
-        tried = [chosen[name]._replace(pressure_damping=value) for value in DAMPING_GRID]
-        chosen[name] = tried[int(np.argmax([left({**chosen, name: gains}) for gains in tried]))]
     free = [name for name in stated if stated[name].length is None]
+
+    def faster(tried: Mapping[str, DriveGains], length: float) -> dict[str, DriveGains]:
+        return {**tried, **{name: tried[name]._replace(length=length) for name in free}}
+
+    for name in [name for _ in range(SWEEPS) for name in stated if stated[name].pressure_damping is None]:
+        tried = [{**chosen, name: chosen[name]._replace(pressure_damping=value)} for value in DAMPING_GRID]
+        damped = [left(gains) for gains in tried]
+        best = [gains for gains, value in zip(tried, damped, strict=True) if value >= max(damped) - TIE]
+        # Where length gains are low, the least damped oscillation may be that of another type.
+        chosen = max(best, key=lambda gains: left(faster(gains, LENGTH_GRID[0]))) if best[1:] else best[0]
     slowest = left(chosen)
     for length in LENGTH_GRID if free else ():
-        faster = {**chosen, **{name: chosen[name]._replace(length=length) for name in free}}
-        if left(faster) >= LENGTH_KEPT * slowest:
-            return faster
+        if left(faster(chosen, length)) >= LENGTH_KEPT * slowest:
+            return faster(chosen, length)
     return chosen
 
 
@@ -125,12 +133,20 @@ def _changed(table: TableSettings, chosen: Mapping[str, DriveGains]) -> TableSet
         gains = {field: getattr(stated, field) for field in DriveGainSettings.model_fields}
         return DriveGainSettings(**{**gains, **changed(name)})
 
-    types = {
-        name: actuator.model_copy(update={"drive": own(name, actuator.drive or table.drive)})
-        for name, actuator in table.actuators.items()
-        if name in chosen
-    }
-    return table.model_copy(update={"actuators": {**table.actuators, **types}})
+    types, electric = (
+        {
+            name: actuator.model_copy(update={"drive": own(name, actuator.drive or table.drive)})
+            for name, actuator in kinds.items()
+            if name in chosen
+        }
+        for kinds in (table.actuators, table.electric_actuators)
+    )
+    return table.model_copy(
+        update={
+            "actuators": {**table.actuators, **types},
+            "electric_actuators": {**table.electric_actuators, **electric},
+        }
+    )
 
 
 def with_feedback_gains(table: TableSettings, daemon: DaemonSettings) -> DaemonSettings:

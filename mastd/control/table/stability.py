@@ -18,7 +18,7 @@ from mastd.dynamics.table_model import TableModel
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends
 from mastd.motion.preflight.performance import heaviest_ratio
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.payload import RigidPayload
 from mastd.settings.table.table import TableSettings
 

@@ -20,8 +20,8 @@ from mastd.control.table.gains import (
 )
 from mastd.control.table.stability import THIN, Mode, least_damped, least_damping, loops
 from mastd.errors import UsageError
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.daemon import DaemonSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 
@@ -69,13 +69,14 @@ class StabilityProof:
 class StabilityMargins:
     """Factors at which an oscillation grows; infinite where none was found."""
 
-    pressure_damping: float
+    pressure_damping: float | None
+    """None where no actuator has any."""
     acceleration: float
 
     def document(self) -> dict[str, object]:
         """Return the margins as plain data for JSON; one without an end is None."""
         return {
-            f"{name}_margin": margin if math.isfinite(margin) else None
+            f"{name}_margin": margin if margin is not None and math.isfinite(margin) else None
             for name, margin in (
                 ("pressure_damping", self.pressure_damping),
                 ("acceleration_gain", self.acceleration),
@@ -84,10 +85,10 @@ class StabilityMargins:
 
     def text(self) -> str:
         """Return the margins as words to read."""
-        return (
-            f"pressure damping may grow {_factor(self.pressure_damping)}, "
-            f"acceleration feedback {_factor(self.acceleration)}"
-        )
+        feedback = f"acceleration feedback {_factor(self.acceleration)}"
+        if self.pressure_damping is None:
+            return feedback.replace("feedback", "feedback may grow")
+        return f"pressure damping may grow {_factor(self.pressure_damping)}, {feedback}"
 
 
 def require_stability(table: TableSettings, daemon: DaemonSettings, payload: Payload, source: object) -> None:
@@ -121,7 +122,8 @@ def stability_margins(
                 return factor
         return math.inf
 
-    return StabilityMargins(margin("pressure_damping"), margin("acceleration"))
+    damped = bool(np.any(gains.pressure_damping > 0.0)) or table.measures_forces
+    return StabilityMargins(margin("pressure_damping") if damped else None, margin("acceleration"))
 
 
 def _loops(
@@ -150,6 +152,10 @@ def _remedy(table: TableSettings, found: Sequence[ClosedLoop], gains: Gains) -> 
         if _stable(found, Gains(length, damping, np.zeros(6))):
             values = "; ".join(_drive_text(name, gains) for name, gains in made.items())
             return f"the drive's {what} not suit this table: {values} would do, left out they are computed"
+    if table.supply is None:
+        return (
+            "no gain would do: the velocity loops of the drives are too slow for their stiffness and damping"
+        )
     return "no gain would do: the valves are too slow for the oil columns"
 
 

@@ -24,7 +24,7 @@ from mastd.control.table.data import (
 from mastd.control.table.feedforward import DRIVE, note_opening, supply_of, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
-from mastd.dynamics.actuator import mean_over_lap, oil_spring
+from mastd.dynamics.actuator import ACTUATOR, mean_over_lap, oil_spring
 from mastd.dynamics.table_model import actuator_forces
 from mastd.kernel import entry_kernel, kernel
 from mastd.kinematics.inverse import actuator_motion
@@ -60,7 +60,8 @@ def update_valves(c: Control, periods: int) -> None:
     """Learn gain, overlap, softness and leakage of each actuator from this period's sample."""
     if c.constants.valve_learning:
         whole = c.inputs[INPUT.contiguous] > 0.0 and c.inputs[INPUT.engaged] > 0.0 and periods == 1
-        learn_valves(c.learned, c.measured, c.inputs, c.constants.period, whole)
+        seals = c.state.last_seals
+        learn_valves(c.learned, c.measured, seals, c.inputs, c.constants.period, whole)
 
 
 @kernel
@@ -149,7 +150,8 @@ def follow_motion(c: Control, motion: FloatArray) -> None:
     )
     forces_of(c, state.motion, command.accelerations, command.forces)
     for i in range(command.forces.shape[0]):
-        command.forces[i] += sealed[i]
+        # The reference is what is measured: a load cell stands after the seals.
+        command.forces[i] += sealed[i] * c.model.nominal[i, ACTUATOR.felt_friction]
         state.last_seals[i] = sealed[i]
 
 

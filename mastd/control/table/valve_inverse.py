@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import ComplexArray, FloatArray
+from mastd.settings.table.electric import VelocityLoopSettings
 from mastd.settings.table.hydraulics import ValveSettings
 
 LINES = 400
@@ -39,7 +40,11 @@ class Horizon:
 
 
 def valve_inverse(
-    valve: ValveSettings, delay: float, bandwidth: float, period: float, horizon: Horizon
+    valve: ValveSettings | VelocityLoopSettings,
+    delay: float,
+    bandwidth: float,
+    period: float,
+    horizon: Horizon,
 ) -> FloatArray:
     """Return the weights (taps,), from the oldest to the one farthest ahead.
 

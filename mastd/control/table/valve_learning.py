@@ -100,15 +100,19 @@ def learning_memory(rows: FloatArray, spread_ratio: float, speeds: FloatArray) -
 
 @fused_kernel
 def learn_valves(
-    learned: Learned, measured: Measured, inputs: FloatArray, period: float, whole: bool
+    learned: Learned, measured: Measured, seals: FloatArray, inputs: FloatArray, period: float, whole: bool
 ) -> None:
     """Take one sample of all actuators; let ``learned.actuators``, which the control uses, follow.
 
+    ``seals`` (n,): friction in N that the oil pushes in addition to what a load cell feels.
     ``whole``: this sample follows on the last one; otherwise the windows begin again.
     """
     for i in range(learned.actuators.shape[0]):
         m, known, row = learned.valve_memory[i], learned.known[i], learned.actuators[i]
-        opening, force = measured.spools[i], measured.forces[i]
+        if known[ACTUATOR.full_speed] > 0.0:
+            continue  # neither valve nor oil
+        opening = measured.spools[i]
+        force = measured.forces[i] + (1.0 - known[ACTUATOR.felt_friction]) * seals[i]
         passed, slope = _nominal_speed(m, known, opening, force, supply_of(known, inputs))
         usable = whole and abs(opening) <= 1.0 and m[V.samples] > 0.0
         if usable:

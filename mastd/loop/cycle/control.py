@@ -73,7 +73,8 @@ class LoopControl:
         )
         self._inputs = numbers(self._control.inputs)
         self._sensing = sensing
-        self._supply = numbers(frame.field("sample.supply_pressure"))
+        hydraulic = "sample.supply_pressure" in frame.index
+        self._supply = numbers(frame.field("sample.supply_pressure")) if hydraulic else [0.0]
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
         self._smoothed = [supply.pressure for supply in table.packs.values()]
         self._maximum_pressures = [MAX_PRESSURE * pressure for pressure in self._smoothed]

@@ -73,9 +73,8 @@ class Cycle:
         identified: IdentifiedSettings | None = None,
         rigs: RigsSettings = NO_RIGS,
     ) -> None:
-        sensors, supplies = len(table.sensors.accelerometers), table.packs.values()
-        self.frame = Frame(len(table.links), sensors, rig_channels(rigs), len(supplies))
-        self.full_oil = np.array([supply.accumulator.oil(supply.pressure) for supply in supplies])
+        self.frame = Frame.of(table, rig_channels(rigs))
+        self.full_oil = np.array([pack.accumulator.oil(pack.pressure) for pack in table.packs.values()])
         """Of the accumulators of each supply, m³."""
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)

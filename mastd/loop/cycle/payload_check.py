@@ -53,6 +53,7 @@ class PayloadCheck:
         self._allowed = computed(self._settings.mass), computed(self._settings.centre)
         # What guides carry, no actuator weighs.
         weighs = table.gravity > 0.0 and {"heave", "roll", "pitch"} <= set(table.freedoms)
+        weighs = weighs and table.measures_forces
         self._enabled = self._settings.enabled and weighs
         self._gravity = table.gravity
         self._table = table

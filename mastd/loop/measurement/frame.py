@@ -17,10 +17,12 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, entries, index_table
-from mastd.record.channels import AXES, Channel
+from mastd.record.channels import Channel
+from mastd.settings.core.axes import AXES
 from mastd.settings.table.table import TableSettings
-from mastd.wire.common.layout import SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
+from mastd.wire.common.layout import FORCE_FIELDS, SUPPLY_FIELDS, Field, Layout, command_layout, sample_layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS, vehicle_fields
+from mastd.wire.plant.table_block import instruments
 
 VEHICLE, RIGS = "vehicle", "rigs"
 
@@ -57,11 +59,14 @@ _MOTION = (
 )
 
 
-def frame_layout(actuators: int, accelerometers: int, rigs: int = 0, supplies: int = 1) -> Layout:
+def frame_layout(actuators: int, accelerometers: int, rigs: int = 0, sample: Layout | None = None) -> Layout:
     """Return the layout of the frame; sample and command stand in it exactly as they cross the link.
 
-    ``rigs``: numbers that the rigs' channels take.
+    ``rigs``: numbers that the rigs' channels take. ``sample``: as of ``sample_layout`` for the table, if not
+    all of its actuators have two chamber pressures.
     """
+    sample = sample or sample_layout(actuators, accelerometers)
+    measured = any(name in sample.slices for name in FORCE_FIELDS)
     return Layout(
         "frame",
         (
@@ -77,15 +82,12 @@ def frame_layout(actuators: int, accelerometers: int, rigs: int = 0, supplies: i
             Field("conditioning", 1, "1", "condition number of the Jacobian at the measured pose, 1 at best"),
             Field("length", actuators, "m", "measured length, calibrated"),
             Field("length_rate", actuators, "m/s", "rate of the measured length"),
-            Field("force", actuators, "N", "chamber pressures times piston areas, pushing positive"),
+            Field("force", actuators * measured, "N", "measured force of the actuator, pushing positive"),
             *(
                 Field(f"command.{field.name}", field.size, field.unit, field.meaning)
                 for field in command_layout(actuators)
             ),
-            *(
-                Field(f"sample.{field.name}", field.size, field.unit, field.meaning)
-                for field in sample_layout(actuators, accelerometers, supplies)
-            ),
+            *(Field(f"sample.{field.name}", field.size, field.unit, field.meaning) for field in sample),
             *((Field(RIGS, rigs, "SI", "the rigs' values"),) if rigs else ()),
             Field(VEHICLE, VEHICLE_NUMBERS, "SI", "the simulated vehicle"),
         ),
@@ -102,6 +104,8 @@ _NUMBERED = {
     "command.force_references": "command.force",
     "command.valve_trims": "command.trim",
     "sample.lengths": "raw_length",
+    "sample.pressure_differences": "pressure_difference",
+    "sample.load_cells": "load_cell",
     "sample.spools": "spool",
     "sample.accelerometers": "accelerometer",
 }
@@ -167,18 +171,21 @@ def channel_columns(table: TableSettings) -> dict[str, int]:
 
 
 def _table_channels(table: TableSettings) -> tuple[Channel, ...]:
-    sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
-    return frame_channels(frame_layout(len(table.links), sensors, supplies=supplies))
+    return Frame.of(table).channels
 
 
 class Frame:
     """One frame with named views; ``sample`` and ``command`` are the blocks that cross the plant link."""
 
     def __init__(
-        self, actuators: int, accelerometers: int, rigs: Sequence[Channel] = (), supplies: int = 1
+        self,
+        actuators: int,
+        accelerometers: int,
+        rigs: Sequence[Channel] = (),
+        sample: Layout | None = None,
     ) -> None:
-        """``rigs``: the channels of what rigs give."""
-        self.layout = frame_layout(actuators, accelerometers, len(rigs), supplies)
+        """``rigs``: the channels of what rigs give; ``sample`` as of ``frame_layout``."""
+        self.layout = frame_layout(actuators, accelerometers, len(rigs), sample)
         self.channels = frame_channels(self.layout, rigs)
         self.values: FloatArray = np.zeros(self.layout.size)
         self.index = {name: position.start for name, position in self.layout.slices.items()}
@@ -186,12 +193,18 @@ class Frame:
         self.measured = self.values[self.index["pose"] : self.index["pose"] + 18].reshape(3, 6)
         """Pose, rates and accelerations of C as measured."""
         self.command_layout = command_layout(actuators)
-        self.sample_layout = sample_layout(actuators, accelerometers, supplies)
+        self.sample_layout = sample or sample_layout(actuators, accelerometers)
         self.command = self._block("command.", self.command_layout)
         self.sample = self._block("sample.", self.sample_layout)
         self.vehicle = self.field(VEHICLE)
         self.field("profile_time")[:] = np.nan
         self.rigs = self.field(RIGS) if rigs else self.values[:0]
+
+    @classmethod
+    def of(cls, table: TableSettings, rigs: Sequence[Channel] = ()) -> Frame:
+        """Return the frame of ``table``."""
+        sample = sample_layout(*instruments(table))
+        return cls(len(table.links), len(table.sensors.accelerometers), rigs, sample)
 
     def field(self, name: str) -> FloatArray:
         """Return the view of one field."""

@@ -26,7 +26,6 @@ from mastd.loop.measurement.sensing_kernel import (
     SensingState,
     measure_sample,
 )
-from mastd.record.channels import AXES
 from mastd.safety.faults import Code, Report, bits
 from mastd.safety.feedback import FeedbackFade
 from mastd.safety.guard import LOWERING, MOTION, RAISED, RESTING, STOPPING, Guard
@@ -35,8 +34,11 @@ from mastd.safety.pace import CommandLoss, PlantClock, SampleLoss
 from mastd.safety.round_trip import LineDelay
 from mastd.safety.states import State
 from mastd.safety.unasked_motion import UnaskedModel, UnaskedState
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import computed
 from mastd.settings.daemon.daemon import DaemonSettings
+from mastd.settings.table.actuators import force_readings
+from mastd.settings.table.hydraulics import Feedback
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, Sample, SampleFlag
 
@@ -59,6 +61,10 @@ UP = frozenset(state for state, mask in WATCHED.items() if mask != RESTING)
 # Looking a member up costs 0.1 µs: those of every cycle are looked up once.
 _OFF, _LOWERING, _FAULT = State.OFF, State.LOWERING, State.FAULT
 STROKE_BIT = bits(Code.STROKE)
+READINGS: dict[Feedback, str] = {
+    "pressure_difference": "pressure difference",
+    "load_cell": "load cell",
+}
 UNASKED_BIT = bits(Code.UNASKED_MOTION)
 
 SUPPLY_BITS = (
@@ -83,7 +89,8 @@ class Sensing:
         """``command``: the last one sent, by its number."""
         n = len(table.links)
         self.sample = sample
-        self._packs, self._pressures = table.packs, frame.field("sample.supply_pressure")
+        self._packs = table.packs
+        self._pressures = frame.field("sample.supply_pressure") if table.packs else frame.values[:0]
         self._command = command
         self.feedback = FeedbackFade(daemon.round_trip, daemon.unasked_motion, daemon.period_ns * 1e-9)
         """How much the acceleration feedback may do."""
@@ -105,7 +112,9 @@ class Sensing:
         self.pose_accelerations = frame.field("pose_acceleration")
         self.lengths = frame.field("length")
         self.forces = frame.field("force")
-        self._raw_pressures = frame.field("sample.pressures")
+        chambers = np.array([kind == "chamber_pressures" for kind in table.feedback])
+        self._chambers = np.repeat(chambers, 2)
+        self._pressures = frame.field("sample.pressures") if chambers.any() else np.zeros(0)
         self._frame, self._numbers = frame.values, numbers(frame.values)
         self._height = frame.index["pose"] + 2
         self._timeouts = daemon.timeouts
@@ -143,10 +152,13 @@ class Sensing:
         self._measure_sample = entry(measure_sample, (self._frame, self._step, self._model, self._state))
         self._first_accelerometer = sample.layout.slices["accelerometers"].start
         self._excluded = 0
-        self._required = (1 << 3 * n) - 1
-        self._spools = ((1 << n) - 1) << 3 * n
+        self._readings = force_readings(table)
+        """Of the forces, in the order of a sample."""
+        self._required = (1 << n + len(self._readings)) - 1
+        self._spools = ((1 << n) - 1) << n + len(self._readings)
         self._spool = sample.field("spools")
         self._actuators = n
+        self._types = table.types
         self._arrived: int | None = None
         """Step of the sample before this one."""
         self._accepted: int | None = None
@@ -170,12 +182,14 @@ class Sensing:
         """Pose (6,) of C filtered by the estimate of the motion: continuous where samples are missing."""
         return self._motion.pose
 
-    @property
-    def pressures(self) -> FloatArray:
-        """Pressures (2 n,) of the newest sample in Pa, calibrated: both chambers of each actuator in turn."""
-        calibration = self._model.pose.pressure_calibration
-        pressures: FloatArray = calibration[:, 0] * self._raw_pressures + calibration[:, 1]
-        return pressures
+    def chamber_pressures(self, pressures: FloatArray) -> None:
+        """Write the pressures (2 n,) of the newest sample in Pa, calibrated, NaN where there are none.
+
+        Both chambers of each actuator in turn.
+        """
+        calibration = self._model.pose.force_calibration[: len(self._pressures)]
+        pressures[:] = np.nan
+        pressures[self._chambers] = calibration[:, 0] * self._pressures + calibration[:, 1]
 
     @property
     def excluded_accelerometers(self) -> int:
@@ -351,35 +365,46 @@ class Sensing:
             names = [
                 str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
             ]
-            self._reports.append(Report(Code.SUPPLY_FAULT, f"{', '.join(names)} ({self.supplies_text()})"))
+            self._reports.append(Report(Code.SUPPLY_FAULT, f"{', '.join(names)}{self.supplies_text()}"))
         if flags & SampleFlag.DRIVE_TIMED_OUT:
             self._reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
 
     def supplies_text(self) -> str:
-        """Return the pressure of each supply against that of its high stage."""
-        return ", ".join(
+        """Return the pressure of each supply against its high stage behind a colon, "" without any."""
+        told = ", ".join(
             f"{name} {1e-5 * pressure:.0f} of {1e-5 * supply.pressure:.0f} bar".lstrip()
             for (name, supply), pressure in zip(self._packs.items(), self._pressures, strict=True)
         )
+        return f": {told}" if told else ""
 
     def _sensor_name(self, channel: int) -> str:
         n = self._actuators
         if channel < n:
             return f"length of actuator {channel + 1}"
-        if channel >= 3 * n:
-            return f"spool of actuator {channel - 3 * n + 1}"
-        actuator, chamber = divmod(channel - n, 2)
-        return f"pressure {chamber + 1} of actuator {actuator + 1}"
+        channel -= n
+        if channel >= len(self._readings):
+            actuator = channel - len(self._readings)
+            what = "speed" if self._types[actuator].electric is not None else "spool"
+            return f"{what} of actuator {actuator + 1}"
+        if channel < len(self._pressures):
+            what = f"pressure {1 + channel % 2}"
+        else:
+            what = READINGS[self._types[self._readings[channel].actuator].feedback]
+        return f"{what} of actuator {self._readings[channel].actuator + 1}"
 
 
 def _pose_model(table: TableSettings, daemon: DaemonSettings, observer: Observer) -> PoseModel:
     kinematics = daemon.kinematics
     lengths = [actuator.transducer for actuator in table.links]
-    pressures = [sensor for actuator in table.links for sensor in actuator.pressure_transducers]
+    forces = force_readings(table)
     return PoseModel(
         length_calibration=np.array([[sensor.scale, sensor.offset] for sensor in lengths]),
-        pressure_calibration=np.array([[sensor.scale, sensor.offset] for sensor in pressures]),
-        areas=np.array([type_.cylinder.piston_areas for type_ in table.types]),
+        force_calibration=np.array([[one.transducer.scale, one.transducer.offset] for one in forces]).reshape(
+            -1, 2
+        ),
+        owners=np.array([one.actuator for one in forces], dtype=np.int64),
+        weights=np.array([one.force for one in forces]),
+        measured_forces=len(table.links) if table.measures_forces else 0,
         null_vectors=np.ascontiguousarray(observer.null_vectors),
         legs=observer.geometry.legs,
         gain=np.ascontiguousarray(observer.gain),

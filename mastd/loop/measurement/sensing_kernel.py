@@ -39,7 +39,7 @@ class FrameColumns(NamedTuple):
     """First column in the frame of the fields that the kernel reads and writes."""
 
     raw_lengths: int
-    pressures: int
+    raw_forces: int
     accelerometers: int
     commanded_lengths: int
     commanded_rates: int
@@ -61,7 +61,7 @@ class FrameColumns(NamedTuple):
         at = frame.index
         return cls(
             raw_lengths=at["sample.lengths"],
-            pressures=at["sample.pressures"],
+            raw_forces=at["sample.lengths"] + len(frame.field("sample.lengths")),
             accelerometers=at["sample.accelerometers"],
             commanded_lengths=at["command.lengths"],
             commanded_rates=at["command.rates"],
@@ -181,8 +181,10 @@ def _inspect(
         frame[at.commanded_accelerations : at.commanded_accelerations + n],
     )
     mask = inspect_actuators(measured, commanded, step.dt, step.watched, guard, state)
-    # pressures and spools follow each other in the sample
-    mask |= inspect_readings(frame[at.pressures : at.pressures + 3 * n], n, guard, state)
+    # forces and spools follow each other in the sample
+    mask |= inspect_readings(
+        frame[at.raw_forces : at.raw_forces + guard.ranges.shape[0] + n], n, guard, state
+    )
     mask |= inspect_scalars(frame, found, guard, state)
     clear_unmonitored(step.watched, state.counts)
     mask &= step.watched
@@ -200,12 +202,12 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     """
     at, n = model.columns, model.guard.strokes.shape[0]
     raw_lengths = frame[at.raw_lengths : at.raw_lengths + n]
-    raw_pressures = frame[at.pressures : at.pressures + 2 * n]
+    raw_forces = frame[at.raw_forces : at.raw_forces + model.guard.ranges.shape[0]]
     rejection = validate_sample(
         raw_lengths,
-        raw_pressures,
+        raw_forces,
         model.pose.length_calibration,
-        model.pose.pressure_calibration,
+        model.pose.force_calibration,
         state.lengths,
         model.guard,
         step.dt,
@@ -215,13 +217,13 @@ def measure_sample(frame: FloatArray, step: SampleStep, model: SensingModel, sta
     estimate = PoseEstimate(
         frame[at.lengths : at.lengths + n],
         frame[at.rates : at.rates + n],
-        frame[at.forces : at.forces + n],
+        frame[at.forces : at.forces + model.pose.measured_forces],
         frame[at.pose : at.pose + 6],
         frame[at.scalars : at.scalars + 4],
     )
     found = estimate_pose(
         raw_lengths,
-        raw_pressures,
+        raw_forces,
         model.pose,
         step.dt,
         step.smoothing,

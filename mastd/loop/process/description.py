@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mastd.loop.process.provenance import versions
 from mastd.record.channels import Channel
-from mastd.settings.table.table import ActuatorType, LinkSettings
+from mastd.settings.table.actuators import ActuatorType
+from mastd.settings.table.table import LinkSettings
 
 if TYPE_CHECKING:
     from mastd.loop.process.installation import Installation
@@ -28,7 +29,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "neutral_position_m": list(table.neutral_position),
         "freedoms": list(table.freedoms),
         "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
-        "maximum_force_n": max(type_.cylinder.maximum_force for type_ in table.types),
+        "maximum_force_n": max(type_.body.maximum_force for type_ in table.types),
         "supplies": [{"name": name, "pressure_pa": supply.pressure} for name, supply in table.packs.items()],
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "versions": versions(),
@@ -42,5 +43,7 @@ def _actuator(actuator: LinkSettings, type_: ActuatorType) -> dict[str, Any]:
         "table_m": list(actuator.table_joint),
         "neutral_length_m": actuator.neutral_length,
         "stroke_m": actuator.stroke,
-        "maximum_force_n": type_.cylinder.maximum_force,
+        "maximum_force_n": type_.body.maximum_force,
+        "drive": type_.electric.kind if type_.electric is not None else "hydraulic",
+        "feedback": type_.feedback,
     }

@@ -17,7 +17,7 @@ from mastd.kinematics.workspace import lengths_at
 from mastd.loop.cycle.cycle import Cycle
 from mastd.loop.cycle.motion_limits import lowered_pose
 from mastd.loop.cycle.slots import ProfileSlots
-from mastd.loop.measurement.frame import channel_units, frame_layout
+from mastd.loop.measurement.frame import Frame, channel_units
 from mastd.loop.payload.loaded_profile import LoadedProfile
 from mastd.loop.payload.prepare import channels_of, ready_profile
 from mastd.loop.payload.profile_inputs import ProfileInputs
@@ -36,8 +36,9 @@ from mastd.settings.table.identified import IdentifiedSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
 from mastd.vehicle.payload.checks import placed
+from mastd.wire.common.layout import sample_layout
 from mastd.wire.plant.hello import LinkTerms, Mode
-from mastd.wire.plant.table_block import table_block
+from mastd.wire.plant.table_block import instruments, table_block
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Installation:
             mode,
             self.daemon.period_ns,
             table_block(self.table, lengths_at(self.geometry, lowered_pose(self.geometry, 0.0))[0]),
-            len(self.table.packs),
+            sample_layout(*instruments(self.table)),
         )
 
     def bare_cycle(self, slots: ProfileSlots | None = None) -> Cycle:
@@ -141,8 +142,7 @@ class Installation:
     @property
     def frame_width(self) -> int:
         """Numbers of the loop's frame, a simulated vehicle's included."""
-        actuators, sensors = len(self.table.links), len(self.table.sensors.accelerometers)
-        return frame_layout(actuators, sensors, len(self.rig_channels), len(self.table.packs)).size
+        return Frame.of(self.table, self.rig_channels).layout.size
 
     @property
     def rig_channels(self) -> tuple[Channel, ...]:

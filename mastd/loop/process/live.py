@@ -18,7 +18,7 @@ from types import TracebackType
 from mastd import program
 from mastd.safety.faults import ROWS, Code
 from mastd.safety.states import State
-from mastd.settings.table.guides import ALL_FREEDOMS as AXES
+from mastd.settings.core.axes import AXES
 from mastd.wire.common.blocks import NewestValueBlock, status_layout
 
 REFRESH_S = 0.1
@@ -36,13 +36,12 @@ def line(status: NewestValueBlock, axes: Sequence[int] = (2, 3)) -> str:
         f"{AXES[k]} {pose[k] * 1e3:+7.2f} {'mm' if k < 3 else 'mrad'} (command {reference[k] * 1e3:+7.2f})"
         for k in axes
     )
-    text = (
-        f"{state:8} {progress}  {shown}  {status.scalar('supply_pressure') * 1e-5:3.0f} bar  "
-        f"missed {status.scalar('missed'):.0f}"
-    )
-    if state in ("LOW", "HIGH"):
-        charged = min(share for share in status.field("charged") if not math.isnan(share))
-        text += f"  accumulators {charged:.0%} charged"
+    pressure = status.scalar("supply_pressure")
+    supply = f"{pressure * 1e-5:3.0f} bar  " if math.isfinite(pressure) else ""
+    text = f"{state:8} {progress}  {shown}  {supply}missed {status.scalar('missed'):.0f}"
+    charged = [share for share in status.field("charged") if not math.isnan(share)]
+    if charged and state in ("LOW", "HIGH"):
+        text += f"  accumulators {min(charged):.0%} charged"
     if status.scalar("degraded"):
         text += "  DEGRADED_RT"
     code = Code(int(status.scalar("fault")))

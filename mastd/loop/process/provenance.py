@@ -45,7 +45,15 @@ def of_daemon(installation: Installation, connection: Connection, hello: PlantHe
         "seeds": {"plant": connection.request.seed if connection.address is None else None},
         "serials": {
             "lengths": [actuator.transducer.serial for actuator in table.links],
-            "pressures": [[p.serial for p in actuator.pressure_transducers] for actuator in table.links],
+            "pressures": [
+                [p.serial for p in actuator.pressure_transducers or ()] for actuator in table.links
+            ],
+            "forces": [
+                single.serial
+                if (single := actuator.pressure_difference_transducer or actuator.load_cell)
+                else None
+                for actuator in table.links
+            ],
             "accelerometers": [sensor.serial for sensor in table.sensors.accelerometers],
         },
         "plant": {

@@ -40,6 +40,7 @@ class StatusPublisher:
         cycle, supervisor, block, requests = self._cycle, self._cycle.supervisor, self._block, self._requests
         frame, reference, first = cycle.frame, cycle.reference, supervisor.latch.first
         active = bits(*supervisor.latch.active)
+        supplies = len(self._full_oil)
         head = (
             now_ns * 1e-9,
             supervisor.cycle,
@@ -69,19 +70,19 @@ class StatusPublisher:
             reference.gain_target,
             cycle.orders.level_limit,
             reference.speed,
-            frame.field("sample.supply_pressure").min(),
+            min(frame.field("sample.supply_pressure"), default=math.nan) if supplies else math.nan,
             cycle.sample.stage,
         )
         block.values[: self._head] = head
-        supplies = len(self._full_oil)
-        block.field("supply_pressures")[:supplies] = frame.field("sample.supply_pressure")
-        block.field("charged")[:supplies] = frame.field("sample.accumulator_volume") / self._full_oil
+        if supplies:
+            block.field("supply_pressures")[:supplies] = frame.field("sample.supply_pressure")
+            block.field("charged")[:supplies] = frame.field("sample.accumulator_volume") / self._full_oil
         block.field("reference")[:] = frame.motion[0]
         block.field("pose")[:] = cycle.sensing.pose if cycle.sensing.pose_valid else math.nan
         block.field("residual")[:] = frame.field("residual")
         block.field("lengths")[:] = cycle.sensing.lengths
-        block.field("forces")[:] = cycle.sensing.forces
-        block.field("pressures")[:] = cycle.sensing.pressures
+        block.field("forces")[:] = cycle.sensing.forces if len(cycle.sensing.forces) else math.nan
+        cycle.sensing.chamber_pressures(block.field("pressures"))
         block.field("internal_force")[:] = frame.field("internal_force")
         block.field("following_peak")[:] = cycle.sensing.following_peak
         block.field("vehicle_numbers")[:] = frame.vehicle

@@ -75,7 +75,9 @@ def compile_kernels(installation: Installation) -> None:
         np.zeros(6),
         sample.field("lengths"),
     )
-    sample.field("supply_pressure")[:] = [supply.pressure for supply in installation.table.packs.values()]
+    packs = installation.table.packs.values()
+    if packs:
+        sample.field("supply_pressure")[:] = [supply.pressure for supply in packs]
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
     for step, verb in enumerate(verbs):

@@ -189,8 +189,7 @@ class Generation:
         self._blocks = Blocks.of(installation)
         self._slots = ProfileSlots()
         table = installation.table
-        sensors, supplies = len(table.sensors.accelerometers), len(table.packs)
-        frame = Frame(len(table.links), sensors, installation.rig_channels, supplies)
+        frame = Frame.of(table, installation.rig_channels)
         self._channels = ChannelSet(frame.channels, installation.daemon.period_ns)
 
     def run(self) -> None:

@@ -32,7 +32,7 @@ from mastd.index_table import size_of
 from mastd.kernel import entry
 from mastd.motion.follower.kernel import FOLLOWER, MESSAGE, POSES, FollowerArrays, begin, follow
 from mastd.motion.washout.limiter import AXIS, box
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
 
 FILTER_RATIO: Final = 4.0

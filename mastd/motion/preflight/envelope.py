@@ -39,13 +39,13 @@ from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
-from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds, place_of
+from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds, limit_name, place_of
 from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
 from mastd.motion.washout.design import Boxes, boxes
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.cueing import RideSettings, WashoutSettings
-from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.table import TableSettings
@@ -212,9 +212,10 @@ class Envelope:
         )
         rates = _linear(grid.slopes, v)
         quadratic = _bilinear(grid.bends, v, v)
+        accelerations = _linear(grid.slopes, a) + quadratic
         jerks = _linear(grid.slopes, j) + 3.0 * _bilinear(grid.bends, v, a) + self._cubic(v)
         swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
-        swing += _linear(grid.forces_damped, v)
+        swing += _linear(grid.forces_damped, v) + self._hydraulics[:, 9] * accelerations
         pushes, pulls = grid.forces + swing, -grid.forces + swing
         ratios = np.empty_like(rates)
         worst_valve_ratios(self._hydraulics, rates, pushes, pulls, ratios)
@@ -222,7 +223,7 @@ class Envelope:
         worst = np.empty((ACTUATOR_ROWS, self._geometry.actuators))
         worst[ACTUATOR_VALUE.stroke] = np.maximum(self._over_box(away), self._over_box(-away))
         worst[ACTUATOR_VALUE.velocity] = self._over_box(rates)
-        worst[ACTUATOR_VALUE.acceleration] = self._over_box(_linear(grid.slopes, a) + quadratic)
+        worst[ACTUATOR_VALUE.acceleration] = self._over_box(accelerations)
         worst[ACTUATOR_VALUE.jerk] = self._over_box(jerks)
         worst[ACTUATOR_VALUE.push_force] = self._over_box(pushes)
         worst[ACTUATOR_VALUE.pull_force] = self._over_box(pulls)
@@ -262,22 +263,27 @@ class Envelope:
         for name, row, unit in ACTUATOR_LIMITS:
             actuator = int(np.argmax(worst[row] / self._bounds[row]))
             where = place_of(self._table, actuator, name)
-            limits.append(_upper(name, worst[row, actuator], self._bounds[row, actuator], unit, where))
+            told = limit_name(name, self._table.types[actuator])
+            limits.append(_upper(told, worst[row, actuator], self._bounds[row, actuator], unit, where))
         return limits
 
     def _pose_limit(self) -> Limit:
         poses = self._grid.poses
         worst = np.maximum(self._over_box(poses), self._over_box(-poses))
-        axis = int(np.argmax(worst / self._pose_bounds))
+        free = self._geometry.free_axes
+        axis = free[int(np.argmax((worst / self._pose_bounds)[list(free)]))]
         return _upper("pose", worst[axis], self._pose_bounds[axis], "m" if axis < 3 else "rad", AXES[axis])
 
     def _oil_limits(self, scale: float, forces: FloatArray) -> list[Limit]:
+        supply = self._table.supply
+        if supply is None:
+            return []
         means, bursts = mean_speeds(
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
         limits, hydraulics, slopes = [], self._hydraulics, self._grid.slopes
         for k, (name, supply) in enumerate(self._table.packs.items()):
-            fed, of = hydraulics[:, 6] == k, f" of {name}" if name else ""
+            fed, of = (hydraulics[:, 6] == k) & (hydraulics[:, 7] == 0.0), f" of {name}" if name else ""
             larger = np.max(hydraulics[fed, :2], axis=1)[:, None]
             leaking = float(np.sum(hydraulics[fed, 2] * forces[fed]))
             flow = float(self._over_box(_linear(slopes[..., fed], means) @ larger)[0]) + leaking

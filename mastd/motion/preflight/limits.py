@@ -31,7 +31,8 @@ from mastd.motion.preflight.survey import (
     survey,
 )
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
-from mastd.settings.profile.profile import AXES
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.payload import NoPayload, RigidPayload
 from mastd.settings.table.supply import SupplySettings
 from mastd.settings.table.table import TableSettings
@@ -203,11 +204,13 @@ class Examiner:
             bounds, worst = self._bounds[row], findings.actuators[row]
             actuator = int(np.argmax(worst / bounds))
             knot, where = findings.actuators_knot[row, actuator], place_of(self._table, actuator, name)
-            limits.append(_upper(name, worst[actuator], bounds[actuator], unit, knot, where))
+            told = limit_name(name, self._table.types[actuator])
+            limits.append(_upper(told, worst[actuator], bounds[actuator], unit, knot, where))
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
-        axis = int(np.argmax(findings.axes / self._pose_bounds))
+        free = self._geometry.free_axes
+        axis = free[int(np.argmax((findings.axes / self._pose_bounds)[list(free)]))]
         unit = "m" if axis < 3 else "rad"
         worst, bound = findings.axes[axis], self._pose_bounds[axis]
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
@@ -279,6 +282,11 @@ def _oil_limits(name: str, supply: SupplySettings, oil: Oil, timeline: Timeline)
     ]
 
 
+def limit_name(name: str, type_: ActuatorType) -> str:
+    """Return the name of an actuator's limit: an electric drive has a speed in place of a valve's flow."""
+    return "drive_speed" if name == "valve_flow" and type_.electric is not None else name
+
+
 def actuator_bounds(table: TableSettings) -> FloatArray:
     """Return the limits of each actuator, (ACTUATOR_ROWS, n) in SI."""
     limits = table.limits
@@ -289,10 +297,10 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.velocity] = table.velocities
     bounds[ACTUATOR_VALUE.acceleration] = limits.acceleration
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
-    forces = [limits.force_share * type_.cylinder.maximum_force for type_ in table.types]
+    forces = [limits.force_share * type_.body.maximum_force for type_ in table.types]
     bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = forces
     for actuator, type_ in enumerate(table.types):
-        if type_.cylinder.single_acting:
+        if type_.only_pushes:
             bounds[ACTUATOR_VALUE.pull_force, actuator] *= NO_PULL
     bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds
@@ -301,7 +309,7 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
 def place_of(table: TableSettings, actuator: int, limit: str) -> str:
     """Return an actuator as the place where ``limit`` is met, with what helps one that only pushes."""
     where = f"actuator {actuator + 1}: {table.links[actuator].name}"
-    if limit == "pull_force" and table.types[actuator].cylinder.single_acting:
+    if limit == "pull_force" and table.types[actuator].only_pushes:
         where += ", single-acting: less acceleration, or supports that hold down"
     return where
 

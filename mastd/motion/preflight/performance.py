@@ -23,13 +23,16 @@ from mastd.kinematics.design import neutral_jacobian
 from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
-from mastd.settings.profile.segments import AXES
-from mastd.settings.table.table import ActuatorType, TableSettings, no_load_speed
+from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
+from mastd.settings.table.table import TableSettings
 
 HEAVIEST = 3.0
 """Greatest mass of table and payload that is looked at, over the table's own."""
 STANDING = 0.7
 """Part of the force that the limits leave an actuator which the weight of that mass may take at rest."""
+RAISED = 0.95
+"""Part of what the actuators hold that is given to a mass: raising it takes more than holding it."""
 _SHARES = 65
 """Distances along a ray that are looked at before its end is found exactly."""
 
@@ -79,24 +82,31 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
 
 def _most_force(table: TableSettings, type_: ActuatorType, direction: float) -> float:
     """Return the limit in N of an actuator's push, or of its pull where ``direction`` is below 0."""
-    pulls = not (direction < 0.0 and type_.cylinder.single_acting)
-    return table.limits.force_share * type_.cylinder.maximum_force if pulls else 0.0
+    pulls = not (direction < 0.0 and type_.only_pushes)
+    return table.limits.force_share * type_.body.maximum_force if pulls else 0.0
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
-    """Return what it takes that the table stands at neutral: mass that is carried, pressure of the supply.
+    """Return what it takes that the table stands at neutral: mass that is raised, pressure of the supply.
 
     ``model`` of the table with its payload. The pressure is that of the chamber that carries most, with the
     return pressure in the other one. None where the actuators carry no weight.
     """
-    capacity = static_capacity(table, geometry)
+    capacity = RAISED * static_capacity(table, geometry)
     if not math.isfinite(capacity):
         return ()
     mass, x, y = model.values[:3]
     wrench = table.gravity * np.array([0.0, 0.0, mass, y, -x, 0.0]) - _carried(table)
     forces = np.linalg.pinv(neutral_jacobian(geometry).T) @ wrench
+    whole = "table and payload, at rest"
+    carried = Limit("mass", float(mass), capacity, "kg", 1.0 - float(mass) / capacity, 0.0, whole)
+    if table.supply is None:
+        return (carried,)
     pressures = []
     for force, type_ in zip(forces, table.types, strict=True):
+        if type_.electric is not None:
+            pressures.append(0.0)
+            continue
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
         pulled = type_.cylinder.single_acting and force < 0.0
@@ -105,9 +115,8 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
     most = int(np.argmax(np.array(pressures) / [type_.supply.pressure for type_ in table.types]))
     pressure, given = pressures[most], table.types[most].supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
-    whole = "table and payload, at rest"
     return (
-        Limit("mass", float(mass), capacity, "kg", 1.0 - float(mass) / capacity, 0.0, whole),
+        carried,
         Limit("supply_pressure", pressure, given, "Pa", 1.0 - pressure / given, 0.0, actuator),
     )
 
@@ -131,7 +140,7 @@ def performance(
     for index in geometry.free_axes:
         velocity, flow = _velocity(table, jacobian[:, index])
         accelerations = tuple(
-            _acceleration(table, jacobian, ratio * mass_matrix[:, index], ratio * table.body.mass)
+            _acceleration(table, jacobian, index, ratio * mass_matrix[:, index], ratio * table.body.mass)
             for ratio in ratios
         )
         low, high = travel[index]
@@ -161,7 +170,7 @@ def sine_envelopes(
         accelerations, bounds = [], []
         for ratio, force in zip(ratios, axis.accelerations, strict=True):
             standing = _standing(table, jacobian, ratio * table.body.mass)
-            moving = np.abs(np.linalg.pinv(jacobian.T) @ (ratio * mass_matrix[:, index]))
+            moving = _moving(table, jacobian, index, ratio * mass_matrix[:, index])
             valves = _loaded_valves(table, rates, standing, moving, omega)
             own = [*rows, _sine_row(force, np.ones_like(omega)), *valves]
             values = np.array([row for row, _ in own])
@@ -185,6 +194,7 @@ def _pump(table: TableSettings, rates: FloatArray) -> Bound:
             for (name, supply), flow in zip(table.packs.items(), flows, strict=True)
         ),
         key=lambda bound: bound.value,
+        default=Bound(math.inf, "pump"),
     )
 
 
@@ -202,8 +212,15 @@ def _loaded_valves(
     for link, type_, rate, weight, mass in types:
         if rate <= 1e-9:
             continue
+        speed = type_.no_load_speed() / rate
+        if type_.electric is not None:
+            # Speed by itself, and of a sine a power F v of at most m a²/(2ω) beside that of the weight.
+            power = type_.electric.maximum_power / rate
+            per_mass = weight / max(mass, 1e-9)
+            left = np.sqrt(per_mass**2 + 2.0 * power * omega / max(mass, 1e-9)) - per_mass
+            found.append((np.minimum(omega * speed, left), f"speed and power of {link.name}"))
+            continue
         stall = type_.cylinder.least_area * (type_.supply.pressure - type_.supply.return_pressure)
-        speed = no_load_speed(type_.cylinder, type_.valve, type_.supply) / rate
         left = max(1.0 - weight / stall, 0.0)
         squared = (mass * omega * speed / (2.0 * stall)) ** 2
         flowing = omega * speed * np.sqrt(np.maximum(left - squared, 0.0))
@@ -244,8 +261,11 @@ def translation_section(
 
 def _flows(table: TableSettings, rates: FloatArray) -> FloatArray:
     """Return the flow from each supply (supplies,) in m³/s at ``rates`` (n,) of the actuators."""
-    areas = np.array([max(type_.cylinder.piston_areas) for type_ in table.types])
-    return np.asarray(np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs)), dtype=np.float64)
+    areas = np.array(
+        [max(type_.cylinder.piston_areas) if type_.electric is None else 0.0 for type_ in table.types]
+    )
+    found = np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs))
+    return np.asarray(found[: len(table.packs)], dtype=np.float64)
 
 
 def _of(what: str, name: str) -> str:
@@ -267,15 +287,27 @@ def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     return least, least.value * float(np.sum(flows))
 
 
-def _acceleration(table: TableSettings, jacobian: FloatArray, mass: FloatArray, weight: float) -> Bound:
+def _moving(table: TableSettings, jacobian: FloatArray, axis: int, mass: FloatArray) -> FloatArray:
+    """Return the force of each actuator (n,) in N per unit acceleration of an axis.
+
+    ``mass`` (6,): wrench of a unit one; electric drives move their own mass beside it.
+    """
+    electric = [type_.electric for type_ in table.types]
+    own = np.array([drive.moving_mass if drive is not None else 0.0 for drive in electric])
+    return np.asarray(np.abs(np.linalg.pinv(jacobian.T) @ mass) + own * np.abs(jacobian[:, axis]))
+
+
+def _acceleration(
+    table: TableSettings, jacobian: FloatArray, axis: int, mass: FloatArray, weight: float
+) -> Bound:
     """Return the acceleration of an axis; ``mass`` (6,): wrench of a unit one, ``weight`` in kg."""
     standing = _standing(table, jacobian, weight)
-    moving = np.abs(np.linalg.pinv(jacobian.T) @ mass)
+    moving = _moving(table, jacobian, axis, mass)
     bounds = []
     for link, type_, still, more in zip(table.links, table.types, standing, moving, strict=True):
         if more > 1e-9 * float(np.max(moving)):
             left = _most_force(table, type_, 1.0) - abs(float(still))
-            if type_.cylinder.single_acting:
+            if type_.only_pushes:
                 left = min(left, float(still))
             bounds.append(Bound(max(left, 0.0) / float(more), f"force of {link.name}"))
     return min(bounds, key=lambda bound: bound.value)

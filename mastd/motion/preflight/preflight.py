@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.dynamics.oil_flow import oil_column_frequencies
+from mastd.dynamics.oil_flow import oil_column_frequencies, spring_words
 from mastd.dynamics.table_model import Carried, TableModel
 from mastd.formats.opencrg.file import read_opencrg
 from mastd.kinematics.geometry import Geometry
@@ -105,6 +105,7 @@ def _of_envelope(
         },
         duration=duration,
         oil_column_frequencies=modes,
+        springs=spring_words(table),
         scaled="of the axes' velocities, accelerations and jerks ",
         warnings=warnings,
     )
@@ -136,7 +137,8 @@ def examine(
     ok = trial.margin >= 0.0
     modes = _oil_columns(table, bench.model)
     rider, band = bench.rider, motion.band
-    excited = () if rider is None or band is None else tuple(_warnings(rider.modes, modes, band))
+    springs = spring_words(table)
+    excited = () if rider is None or band is None else tuple(_warnings(rider.modes, modes, band, springs))
     return Preflight(
         ok=ok,
         scale=_passing_scale(bench, trial, ok),
@@ -145,6 +147,7 @@ def examine(
         duration=motion.timeline().duration,
         files=motion.notes,
         oil_column_frequencies=modes,
+        springs=springs,
         vehicle=None if rider is None or trial.soundness is None else rider.note(trial.soundness),
         warnings=(*motion.notes.warnings, *excited, *_unknown_load(payload)),
     )
@@ -324,8 +327,10 @@ def _unknown_load(payload: Payload) -> Iterator[str]:
         )
 
 
-def _warnings(modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band: Band) -> Iterator[str]:
-    """Yield what a vehicle makes of a band, in Hz, that need not be wrong."""
+def _warnings(
+    modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band: Band, springs: str
+) -> Iterator[str]:
+    """Yield what a vehicle makes of a band, in Hz, that need not be wrong; ``springs``: ``spring_words``."""
     reach = f"the band of {band[0]:g} to {band[1]:g} Hz"
 
     def excited(frequency: float) -> bool:
@@ -334,7 +339,7 @@ def _warnings(modes: tuple[RideMode, ...], oil_columns: tuple[float, ...], band:
     swinging = [frequency for frequency in oil_columns if excited(frequency)]
     if swinging:
         told = ", ".join(f"{frequency:.1f}" for frequency in swinging)
-        yield f"{reach} excites the oil-column resonances of the table with the vehicle on it, {told} Hz"
+        yield f"{reach} excites the {springs} resonances of the table with the vehicle on it, {told} Hz"
     light = [mode for mode in modes if excited(mode.frequency_hz) and mode.damping < _LIGHT_DAMPING]
     if light:
         told = ", ".join(f"{mode.name} at {mode.frequency_hz:.2f} Hz ({mode.damping:.2f})" for mode in light)

@@ -169,6 +169,7 @@ def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, s
     values, before, peaks = scratch.values, scratch.before, worst.peaks[k // WINDOW]
     for i in range(before.shape[0]):
         rate, acceleration, force = scratch.rates[i], scratch.accelerations[i], scratch.forces[i]
+        force += table.hydraulics[i, 9] * acceleration  # what an electric drive's own mass takes
         values[ACTUATOR_VALUE.stroke] = abs(scratch.lengths[i] - table.neutral_lengths[i])
         values[ACTUATOR_VALUE.velocity] = abs(rate)
         values[ACTUATOR_VALUE.acceleration] = abs(acceleration)

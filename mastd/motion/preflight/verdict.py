@@ -60,11 +60,13 @@ class Preflight:
     scale: float
     limits: tuple[Limit, ...]
     oil: dict[str, Oil]
-    """By name of the supply, of the only one by ""."""
+    """By name of the supply, of the only one by "", empty without hydraulics."""
     duration: float
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
     neutral, ascending."""
+    springs: str = "oil-column"
+    """What these resonances are of, in words."""
     files: FileNotes = NO_FILES
     vehicle: VehicleNote | None = None
     """Where one is on the table."""
@@ -84,7 +86,7 @@ class Preflight:
             "scale": self.scale,
             "limits": [vars(limit) for limit in self.limits],
             "duration_s": self.duration,
-            "oil": oil.get("", oil),
+            "oil": oil.get("", oil or None),
             **self.files.document(),
             "oil_column_hz": list(self.oil_column_frequencies),
             "warnings": list(self.warnings),
@@ -108,7 +110,7 @@ class Preflight:
         found = (frequency for frequency in self.oil_column_frequencies if math.isfinite(frequency))
         modes = ", ".join(f"{frequency:.1f}" for frequency in found) or "unknown"
         carried = "payload" if self.vehicle is None else "vehicle, as one body,"
-        lines.append(f"oil-column resonances of table and {carried}: {modes} Hz")
+        lines.append(f"{self.springs} resonances of table and {carried}: {modes} Hz")
         lines.extend(f"warning: {warning}" for warning in self.warnings)
         verdict = "passes" if self.ok else "does not pass"
         more = " or more" if self.scale >= MAX_SCALE else ""

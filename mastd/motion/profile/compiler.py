@@ -23,10 +23,10 @@ from mastd.motion.profile.random import random_displacement
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline, join
 from mastd.motion.profile.waveforms import sine, sweep
 from mastd.roads.iso8608 import random_road, wheel_plane
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.file_segments import Drive
 from mastd.settings.profile.profile import ProfileSettings, Segment
 from mastd.settings.profile.segments import (
-    AXES,
     MAX_MOTION,
     Hold,
     Ramp,

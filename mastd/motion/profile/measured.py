@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.file_segments import MeasuredChannel
-from mastd.settings.profile.segments import AXES
 
 WORST_CONDITION = 100.0
 """Condition number from which on axes count as not told apart: what is wrong in a channel would come back up

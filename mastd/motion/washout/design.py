@@ -11,6 +11,7 @@ from mastd.arrays import FloatArray
 from mastd.index_table import size_of
 from mastd.motion.washout.kernel import CUE, PITCH_TILT, ROLL_TILT, TILT
 from mastd.motion.washout.limiter import box
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.cueing import (
     HighPass,
     RideSettings,
@@ -20,7 +21,6 @@ from mastd.settings.profile.cueing import (
     WashoutSettings,
     standing_acceleration,
 )
-from mastd.settings.profile.profile import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
 
 _TILT_JERK_RATIO = 0.5

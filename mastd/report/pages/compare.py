@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.channels import LENGTH_AXES
 from mastd.record.reader import Run
 from mastd.record.result import NEEDED
 from mastd.report.differences import differences, same_profile
@@ -23,6 +23,7 @@ from mastd.report.provenance_table import plant_text
 from mastd.report.reading import View, level_text, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import EXPLANATION, comparison_rows
+from mastd.settings.core.axes import AXES
 
 MAX_RUNS: Final = len(RUNS)
 _MAX_ROWS: Final = 400

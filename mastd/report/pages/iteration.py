@@ -15,10 +15,10 @@ from mastd.report.drawing.picture import Curve, Mark, Panel
 from mastd.report.drawing.svg import svg
 from mastd.report.drawing.tones import ACTUATORS, TONES, tone_of
 from mastd.report.numbers import figure, quantity
+from mastd.settings.core.axes import AXES
 
 _MAX_RESPONSES: Final = 24
 """Responses of which the matrix is drawn."""
-_AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def iteration_page(document: Mapping[str, Any], matrix: MatrixPicture | None = N
         names = [str(one["name"]) for one in document["plays"][0]["figures"]]
         blocks += [
             Heading("Frequency response matrix"),
-            Pictures(tuple(matrix_panels(matrix, names, tuple(document["band_hz"]), _AXES))),
+            Pictures(tuple(matrix_panels(matrix, names, tuple(document["band_hz"]), AXES))),
         ]
     return Page(f"{document['name']}: iteration", tuple(blocks))
 

@@ -8,12 +8,13 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.channels import LENGTH_AXES
 from mastd.report.drawing.picture import Bar, Bound, Curve, Mark, Panel
 from mastd.report.drawing.thinning import broken, gap_ends, thinned
 from mastd.report.drawing.tones import ACTUATORS, tone_of
 from mastd.report.numbers import group, part
 from mastd.report.reading import View
+from mastd.settings.core.axes import AXES
 from mastd.signals.metrics import ROTATION_ARM
 
 CLOSE_UP_S: Final = 2.0
@@ -105,11 +106,12 @@ def force_panels(view: View) -> tuple[Panel, ...]:
     """Return the actuators' forces with the largest of their types, over time and as ranges."""
     names = view.run.numbered("force")
     table = part(view.run.metadata, "table")
+    one = part(table, "actuator") or part(table, "electric")
+    kinds = {**group(table, "actuators"), **group(table, "electric_actuators")}
     limits = []
     for link in _links(view, len(names)):
         kind = part(link, "actuator")
-        type_ = part(table, "actuators", kind) if isinstance(kind, str) else part(table, "actuator")
-        maximum = part(type_, "maximum_force")
+        maximum = part(kinds.get(kind) if isinstance(kind, str) else one, "maximum_force")
         limits.append(1e-3 * maximum if _is_number(maximum) else None)
     forces = [1e-3 * view.column(name) for name in names]
     return _actuator_panels(view, "force, kN", forces, limits, max)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.record.channels import AXES, LENGTH_AXES
+from mastd.record.channels import LENGTH_AXES
 from mastd.report.drawing.picture import Bound, Curve, Panel, Range
 from mastd.report.spectrum import AxisSpectra, Spectra
+from mastd.settings.core.axes import AXES
 from mastd.signals.transfer_points import FLATNESS_DB
 
 _DEPTH = 1e-6

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import Axis
 from mastd.settings.core.base import Settings, beside
 from mastd.settings.core.quantity import Force, Frequency, Length, Mass, Rate, Ratio, Time, Velocity
 
@@ -17,7 +18,7 @@ from mastd.settings.core.quantity import Force, Frequency, Length, Mass, Rate, R
 class NotchSettings(Settings):
     """Takes a resonance of the specimen out of the acceleration feedback of one degree of freedom."""
 
-    axis: Literal["surge", "sway", "heave", "roll", "pitch", "yaw"]
+    axis: Axis
     frequency: Annotated[Frequency, Field(gt=0.1, le=200)]
     width: Annotated[Frequency, Field(gt=0.01, le=100)]
     """Between the frequencies at which the gain is 1/√2 if the depth is full."""

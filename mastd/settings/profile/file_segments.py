@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.core.base import Problem, Settings, beside, refuse
 from mastd.settings.core.quantity import Length, Point, Ratio, Time
 from mastd.settings.profile.segments import (
-    AXES,
     Duration,
     PlayableFrequency,
     Repeats,
@@ -21,7 +21,6 @@ MAX_CHANNELS = 24
 """Channels of one measured segment: all are held in memory at once."""
 
 Along = Literal["x", "y", "z", "-x", "-y", "-z"]
-AxisName = Literal["surge", "sway", "heave", "roll", "pitch", "yaw"]
 FileUnit = Annotated[str, Field(min_length=1)]
 Step = Annotated[Time, Field(gt=0.0)]
 ChannelName = Annotated[
@@ -139,7 +138,7 @@ class Measured(FileMotion):
     """Time from value to value. Due where the file states none, else it must agree."""
     channels: Annotated[dict[str, MeasuredChannel], Field(min_length=1, max_length=MAX_CHANNELS)]
     """By their names in the file, or their numbers from 1 on in quotes."""
-    axes: Annotated[tuple[AxisName, ...], Field(min_length=1, max_length=6)]
+    axes: Annotated[tuple[Axis, ...], Field(min_length=1, max_length=6)]
     """Axes that move; what the others would add to the channels is left out."""
 
     @field_validator("file")

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import Ratio
 from mastd.settings.profile.channel_limits import MAX_LIMITS, ChannelLimitSettings
@@ -15,7 +16,6 @@ from mastd.settings.profile.criteria import Criteria
 from mastd.settings.profile.file_segments import Drive, FileMotion, Measured, Record
 from mastd.settings.profile.oils import OilsSettings, OpenCrgRoad
 from mastd.settings.profile.segments import (
-    AXES,
     MAX_MOTION,
     Fade,
     Hold,

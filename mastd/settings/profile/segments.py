@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
@@ -21,9 +22,6 @@ from mastd.settings.core.quantity import (
     Time,
     Velocity,
 )
-
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
-"""Names of the six degrees of freedom, in the order of a pose."""
 
 MAX_MOTION: Final = 1800.0
 """Longest motion in s that one profile may hold, repeats not counted: it is kept in memory whole."""

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import Frequency, Point, Time
 from mastd.settings.profile.cueing import (
@@ -27,7 +28,6 @@ from mastd.settings.profile.cueing import (
     Speed,
     Travel,
 )
-from mastd.settings.profile.segments import AXES
 from mastd.settings.rigs.name import RigName
 
 StreamDuration = Annotated[Time, Field(ge=0.1, le=86_400.0)]

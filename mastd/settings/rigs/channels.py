@@ -10,7 +10,8 @@ import math
 import re
 from typing import Final, NamedTuple
 
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
+from mastd.settings.core.axes import AXES
+
 MAX_RIGS: Final = 8
 MAX_CHANNELS: Final = 24
 """Channels of one rig."""

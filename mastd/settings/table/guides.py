@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import Field
 
 from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import Force, Stiffness
 
-Axis = Literal["surge", "sway", "heave", "roll", "pitch", "yaw"]
-ALL_FREEDOMS: Final[tuple[Axis, ...]] = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 HELD_STILL: Final = 1e-9
 """m and rad up to which an axis that guides hold counts as not moved."""
 

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from mastd.arrays import FloatArray
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.core.base import Problem
 from mastd.settings.core.quantity import Point
-from mastd.settings.table.guides import ALL_FREEDOMS, Axis
 
 LEAST_HOLD: Final = 1e-9
 """Singular value that counts as zero: directions have length 1, rotations are at the longest lever arm."""
@@ -66,7 +66,7 @@ def neutral_vectors(joints: Joints, neutral_position: Point) -> FloatArray:
 
 
 def _free(rows: FloatArray, freedoms: Sequence[Axis]) -> FloatArray:
-    return rows[:, [ALL_FREEDOMS.index(axis) for axis in freedoms]]
+    return rows[:, [AXES.index(axis) for axis in freedoms]]
 
 
 def _rows(joints: Joints, neutral_position: Point) -> FloatArray:

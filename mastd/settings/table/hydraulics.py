@@ -7,7 +7,7 @@ truth is a settings object of its own.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
@@ -32,6 +32,12 @@ from mastd.settings.core.quantity import (
 )
 
 PositiveArea = Annotated[Area, Field(gt=0)]
+Feedback = Literal["chamber_pressures", "pressure_difference", "load_cell", "none"]
+"""What measures the force of an actuator."""
+
+
+EQUAL_AREAS: Final = 1e-3
+"""Relative difference up to which piston areas are equal."""
 MAX_VALVES: Final = 3
 """In parallel on one actuator."""
 
@@ -84,6 +90,20 @@ class ActuatorSettings(Settings):
     """Cross-port relief: a chamber's pressure does not exceed this."""
     friction: FrictionSettings
     end_stop: EndStopSettings
+    feedback: Feedback = "chamber_pressures"
+    """What measures the force: transducers of both chambers, one of their difference, a load cell between rod
+    and table, or nothing."""
+
+    @field_validator("feedback")
+    @classmethod
+    def _areas_are_equal(cls, feedback: Feedback, info: ValidationInfo) -> Feedback:
+        first, second = info.data.get("piston_areas", (0.0, 0.0))
+        if feedback == "pressure_difference" and abs(first - second) > EQUAL_AREAS * first:
+            raise ValueError(
+                f"is pressure_difference, which gives the force of equal piston areas only, and these are "
+                f"{1e4 * first:.4g} and {1e4 * second:.4g} cm2: chamber_pressures or load_cell"
+            )
+        return feedback
 
     @property
     def single_acting(self) -> bool:
@@ -102,16 +122,47 @@ class ActuatorSettings(Settings):
         return self.piston_areas[0] if self.single_acting else min(self.piston_areas)
 
 
-class ValveSettings(Settings):
+class LagSettings(Settings):
+    """A second-order lag behind a delay, with a first-order one before it where there is a ``pilot``."""
+
+    natural_frequency: Frequency = Field(gt=0)
+    damping_ratio: float = Field(gt=0)
+    delay: Time = Field(ge=0)
+
+    @property
+    def pilot(self) -> float | None:
+        """Corner in Hz of the first-order lag, None without one."""
+        return None
+
+    @property
+    def low_frequency_lag(self) -> float:
+        """Lag in s at low frequencies, without the delay."""
+        pilot = 0.0 if self.pilot is None else 0.5 / (math.pi * self.pilot)
+        return self.damping_ratio / (math.pi * self.natural_frequency) + pilot
+
+    @property
+    def corner_frequency(self) -> float:
+        """Natural frequency in Hz of the second-order lag alone that is as late at low frequencies."""
+        if self.pilot is None:
+            return self.natural_frequency
+        return self.damping_ratio / (math.pi * self.low_frequency_lag)
+
+    def denominator(self, frequency: FloatArray) -> ComplexArray:
+        """Return 1 over the spool's response to its command at ``frequency`` in Hz, without the delay."""
+        ratio = frequency / self.natural_frequency
+        lag = 1.0 + 2j * self.damping_ratio * ratio - ratio**2
+        if self.pilot is not None:
+            lag = lag * (1.0 + 1j * frequency / self.pilot)
+        return np.asarray(lag)
+
+
+class ValveSettings(LagSettings):
     """The servo valve of an actuator, or several like ones in parallel, spool loops closed by the drive."""
 
     count: int = Field(default=1, ge=1, le=MAX_VALVES)
     """Valves in parallel: one command opens all, their flows add; the other data are those of each."""
-    natural_frequency: Frequency = Field(gt=0)
-    damping_ratio: float = Field(gt=0)
     pilot_frequency: Annotated[Frequency, Field(gt=0)] | None = None
     """Corner of the first-order lag that the further pilot of a four-stage valve adds; without it none."""
-    delay: Time = Field(ge=0)
     opening_rate: Rate = Field(gt=0)
     """Fastest change of the opening, 1 is fully open."""
     overlap: Ratio = Field(ge=0, lt=0.5)
@@ -127,19 +178,6 @@ class ValveSettings(Settings):
     """Flow at full opening over the flow that the ports alone would pass (valve body); 1 is none."""
 
     @property
-    def low_frequency_lag(self) -> float:
-        """Lag in s at low frequencies, without the delay."""
-        pilot = 0.0 if self.pilot_frequency is None else 0.5 / (math.pi * self.pilot_frequency)
-        return self.damping_ratio / (math.pi * self.natural_frequency) + pilot
-
-    @property
-    def corner_frequency(self) -> float:
-        """Natural frequency in Hz of the second-order lag alone that is as late at low frequencies."""
-        if self.pilot_frequency is None:
-            return self.natural_frequency
-        return self.damping_ratio / (math.pi * self.low_frequency_lag)
-
-    @property
     def port_gain(self) -> float:
         """Flow of the fully open ports of chamber 1, before saturation, over √Δp in m³/(s √Pa)."""
         return self.count * self.rated_flow / math.sqrt(0.5 * self.rated_pressure_drop) / self.saturation
@@ -153,13 +191,10 @@ class ValveSettings(Settings):
         """Return the speed gain G in m/s per √N on a piston of ``areas``: K₁/√(A₁³ + A₂³ (K₁/K₂)²)."""
         return self.port_gain / math.sqrt(areas[0] ** 3 + areas[1] ** 3 / self.port_ratio**2)
 
-    def denominator(self, frequency: FloatArray) -> ComplexArray:
-        """Return 1 over the spool's response to its command at ``frequency`` in Hz, without the delay."""
-        ratio = frequency / self.natural_frequency
-        lag = 1.0 + 2j * self.damping_ratio * ratio - ratio**2
-        if self.pilot_frequency is not None:
-            lag = lag * (1.0 + 1j * frequency / self.pilot_frequency)
-        return np.asarray(lag)
+    @property
+    def pilot(self) -> float | None:
+        """Corner in Hz of the lag of a fourth stage."""
+        return self.pilot_frequency
 
 
 class DriveGainSettings(Settings):

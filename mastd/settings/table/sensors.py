@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from mastd.settings.core.base import Settings
-from mastd.settings.core.quantity import Acceleration, Direction, Length, Point, Pressure, Ratio, Time
+from mastd.settings.core.quantity import Acceleration, Direction, Force, Length, Point, Pressure, Ratio, Time
 
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 
@@ -38,6 +38,18 @@ class PressureTransducerSettings(CalibrationSettings):
     """Pressure transducer of a chamber."""
 
     offset: Pressure
+
+
+class PressureDifferenceSettings(CalibrationSettings):
+    """Transducer of the pressure in chamber 1 less that in chamber 2."""
+
+    offset: Pressure
+
+
+class LoadCellSettings(CalibrationSettings):
+    """Load cell between rod and table, pushing positive."""
+
+    offset: Force
 
 
 class AccelerometerSettings(CalibrationSettings):
@@ -80,8 +92,26 @@ class PressureSensorSettings(Settings):
         return value
 
 
+class ForceSensorSettings(Settings):
+    """How the load cells measure."""
+
+    resolution: Force = Field(ge=0)
+    noise: Force = Field(ge=0)
+    """Root mean square."""
+    delay: Time = Field(ge=0)
+    range: tuple[Force, Force]
+    """Greatest pull, negative, and push that can be; a reading outside is wrong."""
+
+    @field_validator("range")
+    @classmethod
+    def _ascending(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not (value[0] < value[1]):
+            raise ValueError("the lower end must come first")
+        return value
+
+
 class SpoolSensorSettings(Settings):
-    """How the spool transducers measure; 1 is fully open."""
+    """How the spool transducers measure, 1 is fully open; of electric drives, speed over its maximum."""
 
     resolution: Ratio = Field(ge=0)
     noise: Ratio = Field(ge=0)
@@ -102,7 +132,10 @@ class SensorSettings(Settings):
     """All sensors of the table."""
 
     length: LengthSensorSettings
-    pressure: PressureSensorSettings
+    pressure: PressureSensorSettings | None = None
+    """Needed where there is a supply or a transducer of pressures."""
+    force: ForceSensorSettings | None = None
+    """Needed where there are load cells."""
     spool: SpoolSensorSettings
     acceleration: AccelerationSensorSettings
     accelerometers: tuple[AccelerometerSettings, ...]

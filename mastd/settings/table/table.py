@@ -7,37 +7,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final
 
-import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import AXES, Axis
 from mastd.settings.core.base import Problem, Settings, computed, refuse
 from mastd.settings.core.quantity import (
     Acceleration,
     Length,
     Point,
 )
+from mastd.settings.table.actuators import (
+    ActuatorType,
+    feedback_problems,
+    force_problems,
+    no_load_speed,
+    sensor_problems,
+    transducer_problems,
+)
 from mastd.settings.table.body import BodySettings
-from mastd.settings.table.fed import force_problems, strongest, wrong_supplies
-from mastd.settings.table.guides import ALL_FREEDOMS, HELD_STILL, Axis, GuideSettings
-from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
+from mastd.settings.table.electric import ElectricSettings, ElectricTypeSettings
+from mastd.settings.table.fed import strongest, wrong_supplies
+from mastd.settings.table.guides import HELD_STILL, GuideSettings
+from mastd.settings.table.held import condition, left_free
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
-    DriveGainSettings,
     DriveSettings,
+    Feedback,
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
 from mastd.settings.table.sensors import (
     LengthTransducerSettings,
+    LoadCellSettings,
     Name,
+    PressureDifferenceSettings,
     PressureTransducerSettings,
     SensorSettings,
 )
 from mastd.settings.table.supply import MAX_SUPPLIES, SupplySettings
-from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
+from mastd.settings.table.support_checks import lifting, wrong_gas
+from mastd.settings.table.supports import SupportSettings
 
 MAX_LINKS: Final = 24
 NEUTRAL_LENGTH_TOLERANCE: Final = 0.05e-3
@@ -68,8 +80,12 @@ class LinkSettings(Settings):
     stroke: Length = Field(gt=0)
     """Travel to either side of the neutral length."""
     transducer: LengthTransducerSettings
-    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings]
-    """Chamber 1, which extends the actuator, and chamber 2."""
+    pressure_transducers: tuple[PressureTransducerSettings, PressureTransducerSettings] | None = None
+    """Chamber 1, which extends the actuator, and chamber 2; where the feedback is chamber_pressures."""
+    pressure_difference_transducer: PressureDifferenceSettings | None = None
+    """Where the feedback is pressure_difference."""
+    load_cell: LoadCellSettings | None = None
+    """Where the feedback is load_cell."""
 
     @field_validator("stroke")
     @classmethod
@@ -78,32 +94,6 @@ class LinkSettings(Settings):
         if not (stroke < neutral_length):
             raise ValueError(f"is {stroke:g} m, it must be below the neutral length, {neutral_length:g} m")
         return stroke
-
-
-class ActuatorType(NamedTuple):
-    """What stands between the joints of a link."""
-
-    cylinder: ActuatorSettings
-    valve: ValveSettings
-    gains: DriveGainSettings
-    supply: SupplySettings
-
-    @property
-    def valve_lead(self) -> float:
-        """Of the drive, s."""
-        if self.gains.valve_lead is not None:
-            return self.gains.valve_lead
-        return self.valve.delay + self.valve.low_frequency_lag
-
-    @property
-    def length_gain(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.length_gain)
-
-    @property
-    def pressure_damping(self) -> float:
-        """Of the drive, 1/s; raises ValueError where it is still to be computed."""
-        return computed(self.gains.pressure_damping)
 
 
 class TableSettings(Settings):
@@ -119,16 +109,20 @@ class TableSettings(Settings):
     """C in B when every actuator has its neutral length."""
     control_point: Point
     """T in P."""
-    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = ALL_FREEDOMS
+    freedoms: Annotated[tuple[Axis, ...], Field(min_length=1)] = AXES
     """Axes of the pose in which the table moves; guides hold the others at neutral."""
     guides: GuideSettings = GuideSettings()
     body: BodySettings
     supply: SupplySettings | None = None
-    """The only one."""
-    supplies: Annotated[dict[Name, SupplySettings], Field(validate_default=True, max_length=MAX_SUPPLIES)] = (
-        Field(default_factory=dict)
+    """The only one of the hydraulic actuators; none where all are electric."""
+    supplies: Annotated[dict[Name, SupplySettings], Field(max_length=MAX_SUPPLIES)] = Field(
+        default_factory=dict
     )
     """Several, by name."""
+    electric: ElectricSettings | None = None
+    """The electric drive of all links, in place of ``actuator`` and ``valve``."""
+    electric_actuators: dict[Name, ElectricTypeSettings] = Field(default_factory=dict)
+    """Types of electric drives by name, beside those of ``actuators``."""
     actuator: ActuatorSettings | None = None
     valve: ValveSettings | None = None
     actuators: Annotated[dict[Name, ActuatorTypeSettings], Field(validate_default=True)] = Field(
@@ -147,60 +141,61 @@ class TableSettings(Settings):
         """Largest pose (6,) to either side of neutral, m and rad; hardly any where guides hold an axis."""
         return tuple(
             computed(getattr(self.limits.pose, axis)) if axis in self.freedoms else HELD_STILL
-            for axis in ALL_FREEDOMS
+            for axis in AXES
         )
 
     @property
     def types(self) -> tuple[ActuatorType, ...]:
         """The type of each link's actuator, in the order of the links."""
-        supplies = tuple(self.packs.values())
-        fed = [supplies[index] for index in self.fed_by]
+        packs: list[SupplySettings | None] = [*self.packs.values()] or [None]
+        fed = [packs[number] for number in self.fed_by]
         if self.actuator is not None and self.valve is not None:
             return tuple(ActuatorType(self.actuator, self.valve, self.drive, supply) for supply in fed)
+        if self.electric is not None:
+            return (ActuatorType(self.electric, self.electric.velocity_loop, self.drive),) * len(self.links)
         found = {
-            name: (actuator, actuator.valve, actuator.drive or self.drive)
+            name: ActuatorType(actuator, actuator.valve, actuator.drive or self.drive)
             for name, actuator in self.actuators.items()
         }
+        for name, drive in self.electric_actuators.items():
+            found[name] = ActuatorType(drive, drive.velocity_loop, drive.drive or self.drive)
+        kinds = [found[link.actuator or ""] for link in self.links]
         return tuple(
-            ActuatorType(*found[link.actuator or ""], supply)
-            for link, supply in zip(self.links, fed, strict=True)
+            kind if kind.electric is not None else kind._replace(fed=supply)
+            for kind, supply in zip(kinds, fed, strict=True)
         )
 
     @property
     def packs(self) -> dict[str, SupplySettings]:
-        """The supplies by name, the only one under ""."""
+        """The supplies by name, the only one under "", none without hydraulics."""
         return {"": self.supply} if self.supply is not None else self.supplies
 
     @property
     def fed_by(self) -> tuple[int, ...]:
-        """The number of the supply of each link's actuator, in the order of ``packs``."""
-        if self.supply is not None:
-            return (0,) * len(self.links)
-        names = list(self.supplies)
-        return tuple(names.index(_supply_name(link, self.actuators)) for link in self.links)
+        """The number of the supply of each link's actuator, in the order of ``packs``; 0 of electric ones."""
+        numbers = {name: number for number, name in enumerate(self.supplies)}
+        return tuple(numbers.get(_supply_name(link, self.actuators), 0) for link in self.links)
 
-    @field_validator("supplies")
-    @classmethod
-    def _one_or_several(
-        cls, supplies: dict[str, SupplySettings], info: ValidationInfo
-    ) -> dict[str, SupplySettings]:
-        advice = "state the supplies by name, or supply for the only one"
-        if supplies and info.data.get("supply", ...) is not None:
-            raise ValueError(f"stands beside supply: {advice}")
-        if not supplies and info.data.get("supply", ...) is None:
-            raise ValueError(f"neither supply nor supplies are stated: {advice}")
-        return supplies
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What measures the force of each link's actuator."""
+        return tuple(type_.feedback for type_ in self.types)
+
+    @property
+    def measures_forces(self) -> bool:
+        """Something measures the forces of the actuators."""
+        return "none" not in self.feedback
 
     @field_validator("freedoms")
     @classmethod
     def _freedoms_differ(cls, freedoms: tuple[Axis, ...]) -> tuple[Axis, ...]:
         refuse(_repeated([((index,), axis) for index, axis in enumerate(freedoms)], "freedom"))
-        return tuple(axis for axis in ALL_FREEDOMS if axis in freedoms)
+        return tuple(axis for axis in AXES if axis in freedoms)
 
     @field_validator("guides")
     @classmethod
     def _guides_guide(cls, guides: GuideSettings, info: ValidationInfo) -> GuideSettings:
-        if guides != GuideSettings() and info.data.get("freedoms") == ALL_FREEDOMS:
+        if guides != GuideSettings() and info.data.get("freedoms") == AXES:
             raise ValueError("with all six freedoms nothing is guided: state freedoms, or leave guides out")
         return guides
 
@@ -208,9 +203,9 @@ class TableSettings(Settings):
     def velocities(self) -> tuple[float, ...]:
         """Limit of the velocity of each link's actuator, m/s."""
         stated = self.limits.velocity
-        if stated is not None and not self.actuators:
+        if stated is not None and not (self.actuators or self.electric_actuators):
             return (stated,) * len(self.links)
-        speeds = (no_load_speed(type_.cylinder, type_.valve, type_.supply) for type_ in self.types)
+        speeds = (type_.no_load_speed() for type_ in self.types)
         return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
 
     @field_validator("links")
@@ -229,12 +224,16 @@ class TableSettings(Settings):
         if neutral_position is not None:
             wrong = _wrong_lengths(links, neutral_position)
             problems += wrong or left_free(_joints(links), neutral_position, freedoms)
-        if "actuators" in info.data:
-            problems += _wrong_types(links, info.data["actuators"])
+        if {"actuators", "electric_actuators", "actuator", "electric"} <= info.data.keys():
+            kinds = {**info.data["actuators"], **info.data["electric_actuators"]}
+            unknown = _wrong_types(links, kinds)
+            one = info.data["actuator"] or info.data["electric"]
+            problems += unknown or _wrong_feedback(links, one, kinds, len(freedoms))
             if "supplies" in info.data:
                 names = [_supply_name(link, info.data["actuators"]) for link in links]
                 own = [link.supply is not None for link in links]
-                problems += wrong_supplies(names, own, info.data["supplies"])
+                fed = [link.actuator not in info.data["electric_actuators"] for link in links]
+                problems += wrong_supplies(names, own, fed, info.data["supplies"])
         refuse(problems)
         return links
 
@@ -252,13 +251,28 @@ class TableSettings(Settings):
     def _types_fit(
         cls, actuators: dict[str, ActuatorTypeSettings], info: ValidationInfo
     ) -> dict[str, ActuatorTypeSettings]:
-        advice = "state the types of actuators by name, or actuator and valve for all links"
-        for one in ("actuator", "valve"):
-            stated = info.data.get(one, ...)
-            if actuators and stated is not None:
-                raise ValueError(f"stands beside {one}: {advice}")
-            if not actuators and stated is None:
-                raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        named = {**actuators, **info.data.get("electric_actuators", {})}
+        advice = "state the types of actuators by name, or actuator and valve or electric for all links"
+        stated = [one for one in ("actuator", "valve", "electric") if info.data.get(one, ...) is not None]
+        if named and stated:
+            raise ValueError(f"stands beside {stated[0]}: {advice}")
+        if "electric" in stated and len(stated) > 1:
+            raise ValueError(f"electric stands beside {stated[0]}: {advice}")
+        if not named and "electric" not in stated:
+            for one in ("actuator", "valve"):
+                if one not in stated:
+                    raise ValueError(f"neither {one} nor actuators are stated: {advice}")
+        hydraulic = bool(actuators) or "actuator" in stated
+        supply, supplies = info.data.get("supply", ...), info.data.get("supplies", {})
+        if supplies and supply is not None:
+            raise ValueError("supply stands beside supplies: state them by name, or supply for the only one")
+        if hydraulic and supply is None and not supplies:
+            raise ValueError("supply is missing, and there are hydraulic actuators")
+        if not hydraulic and (info.data.get("supply") is not None or supplies):
+            raise ValueError("supply stands there, but all actuators are electric: leave it out")
+        twice = sorted(set(actuators) & set(info.data.get("electric_actuators", {})))
+        if twice:
+            raise ValueError(f"{twice[0]} stands in electric_actuators too: give the types different names")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
             found = force_problems(actuator, strongest(info.data, actuator.supply))
@@ -281,7 +295,15 @@ class TableSettings(Settings):
         elsewhere: list[Named] = [
             (location, serial) for location, serial in _serials(info.data.get("links", ()))
         ]
-        refuse(_repeated(names, "name") + _repeated(serials, "serial", elsewhere))
+        problems = _repeated(names, "name") + _repeated(serials, "serial", elsewhere)
+        kinds = [one for one in (info.data.get("actuator"), info.data.get("electric")) if one is not None] + [
+            *info.data.get("actuators", {}).values(),
+            *info.data.get("electric_actuators", {}).values(),
+        ]
+        problems += sensor_problems(
+            sensors, [kind.feedback for kind in kinds], info.data.get("supply") is not None
+        )
+        refuse(problems)
         return sensors
 
     @field_validator("limits")
@@ -300,13 +322,21 @@ class TableSettings(Settings):
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
         supply = strongest(info.data)
-        known = [one for one in types if one[1] is not None] or types[:1]
-        speed, name = max((no_load_speed(actuator, valve, supply), name) for name, actuator, valve in known)
+        known = [one for one in types if one[1] is not None]
+        electric = {"": info.data.get("electric")}
+        electric |= {f" of {name}": type_ for name, type_ in info.data.get("electric_actuators", {}).items()}
+        reached = [
+            (no_load_speed(actuator, valve, supply), f"valve, supply and piston area{name}")
+            for name, actuator, valve in known
+        ] + [
+            (type_.maximum_speed, f"the maximum speed of the electric drive{name}")
+            for name, type_ in electric.items()
+            if type_ is not None
+        ]
+        speed, what_limits = max(reached, default=(math.inf, ""))
         if limits.velocity is not None and not (limits.velocity <= speed):
-            what = (
-                f"is {limits.velocity:g} m/s, "
-                f"but valve, supply and piston area{name} allow only {speed:.4g} m/s"
-            )
+            verb = "allows" if what_limits.startswith("the maximum") else "allow"
+            what = f"is {limits.velocity:g} m/s, but {what_limits} {verb} only {speed:.4g} m/s"
             problems.append((("velocity",), what))
         if "links" in info.data and "neutral_position" in info.data:
             place = info.data["neutral_position"], info.data.get("freedoms", ())
@@ -325,25 +355,22 @@ class TableSettings(Settings):
         problems = _repeated([((index, "name"), one.name) for index, one in enumerate(supports)], "name")
         known = info.data
         if {"links", "neutral_position", "limits", "body", "gravity", "freedoms"} <= known.keys():
-            problems += _wrong_gas(supports, known) or _lifting(supports, known)
+            problems += wrong_gas(supports, known) or lifting(supports, known)
         refuse(problems)
         return supports
 
 
-def no_load_speed(
-    actuator: ActuatorSettings | None, valve: ValveSettings | None, supply: SupplySettings | None
-) -> float:
-    """Return the speed in m/s of an unloaded actuator at full opening, infinite if a part is not known.
-
-    Rated flow at the rated drop, scaled by the square root of the drop that the supply offers
-    (table-control study, section 5.1).
-    """
-    if actuator is None or valve is None or supply is None:
-        return math.inf
-    drop = supply.pressure - supply.return_pressure
-    first, second = actuator.piston_areas
-    flow = valve.count * valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop)
-    return flow / max(first, second / valve.port_ratio)
+def _wrong_feedback(
+    links: tuple[LinkSettings, ...],
+    one: ActuatorSettings | ElectricSettings | None,
+    kinds: dict[str, ActuatorTypeSettings | ElectricTypeSettings],
+    freedoms: int,
+) -> list[Problem]:
+    """Return what the links lack for the feedback of their types, ``one`` or ``kinds`` by name."""
+    if one is None and not kinds:
+        return []
+    feedback = [(one or kinds[link.actuator or ""]).feedback for link in links]
+    return transducer_problems(links, feedback) or feedback_problems(feedback, freedoms)
 
 
 def _supply_name(link: LinkSettings, actuators: dict[str, ActuatorTypeSettings]) -> str:
@@ -353,7 +380,7 @@ def _supply_name(link: LinkSettings, actuators: dict[str, ActuatorTypeSettings])
 
 
 def _wrong_types(
-    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings]
+    links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings | ElectricTypeSettings]
 ) -> list[Problem]:
     """Return what is wrong with the names of the links' types, known are those of the table."""
     problems: list[Problem] = []
@@ -366,51 +393,15 @@ def _wrong_types(
     return problems
 
 
-def _lowest_heave(known: dict[str, Any]) -> float:
-    """Return the heave in m at which a table of validated settings rests, 0 where guides hold heave."""
-    if "heave" not in known["freedoms"]:
-        return 0.0
-    vectors = neutral_vectors(_joints(known["links"]), known["neutral_position"])
-    return lowest_heave(vectors, np.array([link.stroke for link in known["links"]]))
-
-
-def _wrong_gas(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
-    """Return the supports whose gas the travel of the table would compress to nothing."""
-    pose = {axis: getattr(known["limits"].pose, axis) or 0.0 for axis in known["freedoms"]}
-    heave = max(pose.get("heave", 0.0), -_lowest_heave(known))
-    problems: list[Problem] = []
-    for index, support in enumerate(supports):
-        x, y, _ = support.position
-        travel = heave + abs(x) * pose.get("pitch", 0.0) + abs(y) * pose.get("roll", 0.0)
-        if support.gas is not None and not (travel * support.gas.slope < 1.0 - MIN_VOLUME):
-            what = (
-                f"is {support.gas.volume * 1e3:g} L, but {travel * 1e3:.4g} mm of travel displace "
-                f"{travel * support.gas.area * 1e3:.4g} L: state the volume of piston and vessels at neutral"
-            )
-            problems.append(((index, "gas", "volume"), what))
-    return problems
-
-
-def _lifting(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
-    """Return as a problem that supports lift the bare table off its rest, from where it could not sink."""
-    lowest = _lowest_heave(known)
-    lifted = sum(support.standing(lowest) for support in supports)
-    weight = known["body"].mass * known["gravity"]
-    if not supports or lowest == 0.0 or lifted < weight:
-        return []
-    what = (
-        f"lift {lifted / 1e3:.4g} kN where the table rests, at heave {1e3 * lowest:.4g} mm, and the bare "
-        f"table weighs {weight / 1e3:.4g} kN: it would not sink by itself; lower their forces or stiffness"
-    )
-    return [((), what)]
-
-
 def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:
     found: list[Named] = []
     for index, link in enumerate(links):
         found.append(((index, "transducer", "serial"), link.transducer.serial))
-        for chamber, transducer in enumerate(link.pressure_transducers):
+        for chamber, transducer in enumerate(link.pressure_transducers or ()):
             found.append(((index, "pressure_transducers", chamber, "serial"), transducer.serial))
+        for key in ("pressure_difference_transducer", "load_cell"):
+            if (single := getattr(link, key)) is not None:
+                found.append(((index, key, "serial"), single.serial))
     return found
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import Axis
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.error_text import near
 from mastd.settings.core.quantity import Area, Damping, Density, Force, Length, Moment, Point, Stiffness
 
-Motion = Literal["surge", "sway", "heave", "roll", "pitch", "yaw"]
-MOTIONS: Final[tuple[Motion, ...]] = get_args(Motion)
-"""Along the inertial x, y, z axes, then about them."""
 
-
-def _each_once(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
+def _each_once(motions: tuple[Axis, ...]) -> tuple[Axis, ...]:
     refuse(
         [((k,), f"{motion} is held already") for k, motion in enumerate(motions) if motions.index(motion) < k]
     )
     return motions
 
 
-Held = Annotated[tuple[Motion, ...], AfterValidator(_each_once)]
+Held = Annotated[tuple[Axis, ...], AfterValidator(_each_once)]
 
 
 class BrakeSettings(Settings):

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from mastd.settings.core.axes import Axis
 from mastd.settings.core.base import Problem, Settings, refuse
 from mastd.settings.core.quantity import Acceleration
 from mastd.settings.vehicle.axles import AnyAxle, AxleBase, GroupSettings
@@ -18,7 +19,6 @@ from mastd.settings.vehicle.equipment import (
     AerodynamicsSettings,
     ChockSettings,
     Held,
-    Motion,
     SeatSettings,
     TieDownSettings,
     chock_problems,
@@ -79,7 +79,7 @@ class VehicleSettings(Settings):
         return chocks
 
 
-def _held_problems(axles: tuple[AxleBase, ...], held: Sequence[Motion]) -> list[Problem]:
+def _held_problems(axles: tuple[AxleBase, ...], held: Sequence[Axis]) -> list[Problem]:
     """Return why these axles do not go with the motions that are held."""
     if not held and len(axles) < 2:
         what = f"{len(axles)} given, a vehicle has at least two axles, or one with held motions"

@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.roads.ground import Ground
+from mastd.settings.core.axes import AXES
 from mastd.vehicle.equilibrium.constraints import EquationMatrices, Equations, constraint_rows, free_motions
 from mastd.vehicle.equilibrium.settle import straight_ahead
 from mastd.vehicle.magic_formula.tyre import MagicTyre
@@ -29,7 +30,6 @@ RIGID = 1e-5
 """Of the largest eigenvalue; rounding alone moves a double eigenvalue zero by the root of 1e-16."""
 ROUNDING = 1e-9
 """Damping ratio under which a mode counts as undamped."""
-CHASSIS_MOTIONS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def _names(model: Model, energies: list[FloatArray], shapes: ComplexArray) -> li
 
 def _candidates(model: Model, energy: FloatArray, shape: ComplexArray) -> dict[str, float]:
     """Return what a mode can be named after, with its share of the kinetic energy."""
-    fractions = dict(zip(CHASSIS_MOTIONS, energy[:6].tolist(), strict=True))
+    fractions = dict(zip(AXES, energy[:6].tolist(), strict=True))
     count = 6 * len(model.bodies)
     for axle in model.axles:
         hop = 0.0
@@ -230,6 +230,6 @@ def _candidates(model: Model, energy: FloatArray, shape: ComplexArray) -> dict[s
             if len(heights) > 1:
                 fractions[f"wheel hop {axle.name} out of phase"] = hop * (1.0 - together)
         for body in axle.bodies:
-            for index, motion in enumerate(CHASSIS_MOTIONS):
+            for index, motion in enumerate(AXES):
                 fractions[f"{model.bodies[body].name} {motion}"] = float(energy[6 * body + index])
     return fractions

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from mastd.settings.core.axes import AXES
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.model.build import build
 from mastd.vehicle.payload.on_table import MAX_STEPS, VehicleOnTable
@@ -23,7 +24,6 @@ from mastd.vehicle.state.trace import ACCELERATION, ANGLES, ANGULAR_VELOCITY, VE
 
 DATA: Final = "vehicle.json"
 """File in the FMU's resources."""
-AXES: Final = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 WRENCH: Final = ("fx", "fy", "fz", "mx", "my", "mz")
 INPUTS: Final = len(AXES)
 _SIGNALS: Final = INPUTS + len(WRENCH)

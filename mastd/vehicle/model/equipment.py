@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mastd.arrays import FloatArray
-from mastd.settings.vehicle.equipment import MOTIONS, wheel_name
+from mastd.settings.core.axes import AXES
+from mastd.settings.vehicle.equipment import wheel_name
 from mastd.settings.vehicle.vehicle import VehicleSettings
 from mastd.vehicle.model.definition import Aerodynamics, Chock, Seat, TieDown, Wheel
 from mastd.vehicle.powertrain.build import powertrain_of
@@ -73,7 +74,7 @@ def chocks_of(settings: VehicleSettings, wheels: Sequence[Wheel]) -> tuple[Chock
 
 def held_of(settings: VehicleSettings) -> tuple[int, ...]:
     """Return the numbers of the held motions, rising."""
-    return tuple(sorted(MOTIONS.index(motion) for motion in settings.held))
+    return tuple(sorted(AXES.index(motion) for motion in settings.held))
 
 
 def seats_of(settings: VehicleSettings) -> tuple[Seat, ...]:

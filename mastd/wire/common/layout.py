@@ -7,7 +7,7 @@ Integers (sequence, step, time, bits) travel beside the block, never inside it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -40,6 +40,8 @@ class Layout:
         return iter(self.fields)
 
 
+FORCE_FIELDS = ("pressures", "pressure_differences", "load_cells")
+"""Fields of a sample that tell the forces of the actuators, in its order, after the lengths."""
 SUPPLY_FIELDS = (
     ("supply_pressure", "Pa", "pressure in the supply line at the valves"),
     ("return_pressure", "Pa", "pressure in the return line"),
@@ -64,8 +66,9 @@ def table_layout(actuators: int, accelerometers: int, supplies: int = 1) -> Layo
             Field("neutral_lengths", n, "m", "length of each actuator at neutral"),
             Field("strokes", n, "m", "travel of each actuator to either side of that"),
             Field("resting_lengths", n, "m", "length of each actuator with the table lowered"),
-            Field("piston_areas", 2 * n, "m2", "chamber 1 and chamber 2 of each actuator"),
-            Field("no_load_speeds", n, "m/s", "speed of each actuator without load, its valve fully open"),
+            Field("feedback", n, "1", "of each actuator's force, as below"),
+            Field("piston_areas", 2 * n, "m2", "chamber 1 and chamber 2 of each actuator, 0 if electric"),
+            Field("no_load_speeds", n, "m/s", "speed of each actuator without load at opening 1"),
             Field("accelerometer_positions", 3 * m, "m", "of each accelerometer in P: x, y, z"),
             Field("accelerometer_directions", 3 * m, "1", "its axis in P, of length 1"),
             Field("gravity", 1, "m/s2", "of the place"),
@@ -77,15 +80,31 @@ def table_layout(actuators: int, accelerometers: int, supplies: int = 1) -> Layo
     )
 
 
-def sample_layout(actuators: int, accelerometers: int, supplies: int = 1) -> Layout:
-    """Return the layout of a sample of so many actuators, single-axis sensors and supplies."""
+def sample_layout(
+    actuators: int, accelerometers: int, feedback: Sequence[str] | None = None, supplies: int = 1
+) -> Layout:
+    """Return the layout of a sample of so many actuators, single-axis sensors and supplies.
+
+    ``feedback`` of each actuator as in the table's settings, two chamber pressures if None. What a table does
+    not have is left out.
+    """
+    kinds = ["chamber_pressures"] * actuators if feedback is None else list(feedback)
+    forces = (
+        (2 * kinds.count("chamber_pressures"), "Pa", "chamber 1 and chamber 2 of each actuator"),
+        (kinds.count("pressure_difference"), "Pa", "chamber 1 less chamber 2 of each actuator that has it"),
+        (
+            kinds.count("load_cell"),
+            "N",
+            "force on the table, push positive, of each actuator that has one",
+        ),
+    )
     return Layout(
         "sample",
         (
             Field("lengths", actuators, "m", "measured length of each actuator"),
-            Field("pressures", 2 * actuators, "Pa", "chamber 1 and chamber 2 of each actuator"),
+            *(Field(name, *rest) for name, rest in zip(FORCE_FIELDS, forces, strict=True) if rest[0]),
             Field("spools", actuators, "1", "valve opening, 1 is fully open to chamber 1"),
-            *(Field(name, supplies, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS),
+            *(Field(name, supplies, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS if supplies),
             Field(
                 "accelerometers",
                 accelerometers,

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from mastd.settings.core.axes import AXES
 from mastd.wire.access.roles import Role
 from mastd.wire.access.verbs import BY_NAME, STOPPING, VERBS
 from mastd.wire.common.strict_messages import (
@@ -38,7 +39,6 @@ MIN_GEAR, MAX_GEAR = -9, 100
 """Gears that can be asked for, 100 leaves the choice to the car; which ones there are the vehicle knows."""
 MAX_JOG = 10.0
 """Largest jog that can be asked for, in m or rad; how much is allowed is for the loop to say."""
-AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
 Pedal = Annotated[float, Meta(ge=0.0, le=1.0)]

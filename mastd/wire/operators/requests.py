@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from mastd.settings.core.axes import AXES
 from mastd.wire.access.sessions import Session
 from mastd.wire.access.verbs import Verb
-from mastd.wire.operators.messages import AXES, Command, Jog, Level
+from mastd.wire.operators.messages import Command, Jog, Level
 
 _REFUSED_IN_STATE = re.compile(r"(\w+ is refused in [A-Z]+): (.+)", re.DOTALL)
 

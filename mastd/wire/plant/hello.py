@@ -47,11 +47,14 @@ class LinkTerms:
         mode: Mode,
         period_ns: int,
         table: bytes = b"",
-        supplies: int = 1,
+        sample: Layout | None = None,
     ) -> LinkTerms:
-        """Return the terms of a table with so many actuators, single-axis sensors and supplies."""
+        """Return the terms of a table with so many actuators and single-axis sensors.
+
+        ``sample``: the layout of its samples, if not all actuators have two chamber pressures.
+        """
         return cls(
-            sample_layout(actuators, accelerometers, supplies),
+            sample or sample_layout(actuators, accelerometers),
             command_layout(actuators),
             mode,
             period_ns,

@@ -18,7 +18,7 @@ from mastd.arrays import FloatArray
 from mastd.errors import ProtocolError
 from mastd.wire.common.layout import Layout
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 SAMPLE_KIND = "sample"
 COMMAND_KIND = "command"
 _SIGNED_64 = 1 << 63  # MessagePack holds integers from -2**63 to 2**64 - 1: only the upper end needs a check

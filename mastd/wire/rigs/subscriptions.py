@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mastd.settings.rigs.channels import AXES
+from mastd.settings.core.axes import AXES
 from mastd.wire.common.blocks import NewestValueBlock
 from mastd.wire.common.rig_block import FRAME_HEAD, FRAME_HEAD_SIZE
 from mastd.wire.operators.snapshot import vehicle_channels

@@ -11,9 +11,9 @@ from mastd.bench.control.plays import BenchPlant, installation, play
 from mastd.bench.control.profiles import noise, read_profile
 from mastd.bench.control.truth import ActuatorTruth, PayloadTruth, TableTruth, hidden_truth
 from mastd.loop.process.installation import Installation
+from mastd.settings.core.axes import AXES
 from mastd.settings.daemon.control import ControlSettings
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.payload import Payload, RigidPayload
 from mastd.settings.table.table import TableSettings
 from mastd.signals.acceleration_figures import acceleration_figures

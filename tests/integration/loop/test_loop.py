@@ -18,6 +18,7 @@ from mastd.safety.states import State
 from mastd.wire.access.verbs import Verb
 from mastd.wire.plant.messages import DriveMode, Stage
 from tests.support.lab import Lab
+from tests.support.present import present
 from tests.support.rigs.rig import HEAVE_AND_PITCH, Rig
 
 
@@ -240,8 +241,8 @@ def test_a_supply_that_does_not_come_up_is_given_up(lab: Lab) -> None:
 
 def test_a_low_supply_pressure_stops_the_raising(lab: Lab) -> None:
     plan = Plan.load(lab.table, lab.profile(HEAVE_AND_PITCH), lab.config)
-    limits = plan.table.supply.limits.model_copy(update={"minimum_pressure": 205e5})
-    supply = plan.table.supply.model_copy(update={"limits": limits})
+    limits = present(plan.table.supply).limits.model_copy(update={"minimum_pressure": 205e5})
+    supply = present(plan.table.supply).model_copy(update={"limits": limits})
     rig = Rig(replace(plan, table=plan.table.model_copy(update={"supply": supply})))
     rig.step()
     rig.step(Verb.RAISE)

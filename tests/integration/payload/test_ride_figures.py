@@ -12,12 +12,13 @@ import pytest
 
 from mastd.arrays import BoolArray, FloatArray
 from mastd.commands.report import summary
-from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.channels import Channel, ChannelSet
 from mastd.record.reader import Run, open_run
 from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
 from mastd.report.drawing.html_page import html
 from mastd.report.pages.run import run_page
+from mastd.settings.core.axes import AXES
 from mastd.signals.comfort import frequency_weighting
 from tests.support.web_page import WebPage
 

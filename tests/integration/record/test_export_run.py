@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mastd.formats.catalogue import read
-from mastd.record.channels import AXES
 from mastd.record.reader import open_run
 from mastd.safety.states import State
+from mastd.settings.core.axes import AXES
 from tests.support.lab import Lab
 
 pytestmark = [pytest.mark.real_time, pytest.mark.evidence]

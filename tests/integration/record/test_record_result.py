@@ -19,7 +19,7 @@ from mastd.commands import recover as recover_command
 from mastd.commands import report as report_command
 from mastd.commands.report import summary
 from mastd.errors import FormatError, UsageError
-from mastd.record.channels import AXES, Channel, ChannelSet
+from mastd.record.channels import Channel, ChannelSet
 from mastd.record.fault_report import fault_summary
 from mastd.record.reader import open_run
 from mastd.record.recorder import RecorderHandle
@@ -27,6 +27,7 @@ from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
 from mastd.report.drawing.html_page import html
 from mastd.report.pages.run import run_page
+from mastd.settings.core.axes import AXES
 from tests.support.synthetic_run import (
     COMMAND_FIELDS,
     COMPLETED,

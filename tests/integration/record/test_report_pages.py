@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from mastd.arrays import FloatArray
 from mastd.commands import report as report_command
 from mastd.errors import UsageError
-from mastd.record.channels import AXES
 from mastd.record.reader import Run, open_run
 from mastd.record.result import make_result
 from mastd.record.writer import RunWriter
@@ -34,6 +33,7 @@ from mastd.report.reading import read, view_of
 from mastd.report.spectrum import Spectra, spectra_of
 from mastd.report.tables import ACCELERATION_FIGURES, LOWER_BOUNDS
 from mastd.report.write import write_page
+from mastd.settings.core.axes import AXES
 from tests.support.lab import full_disk
 from tests.support.synthetic_run import (
     COMPLETED,

@@ -196,7 +196,7 @@ def hello(**changes: object) -> dict[str, object]:
     agreed = terms("lockstep")
     entries = {
         "kind": "hello",
-        "protocol_version": 2,
+        "protocol_version": 3,
         "sample_sha256": agreed.sample_layout.sha256,
         "command_sha256": agreed.command_layout.sha256,
         "mode": "lockstep",
@@ -267,7 +267,9 @@ def test_the_daemon_raises_plays_and_lowers_against_the_bridge(lab: Lab, start: 
     assert sum(figures.values()) == 2 * figures["steps"], "nothing lost, late, old or invalid"
 
 
-@pytest.mark.parametrize(("table", "axis"), [("eight_actuators", "heave"), ("uniaxial", "surge")])
+@pytest.mark.parametrize(
+    ("table", "axis"), [("eight_actuators", "heave"), ("uniaxial", "surge"), ("uniaxial_electric", "surge")]
+)
 def test_the_same_bridge_serves_the_table_of_another_laboratory(
     lab: Lab, start: Start, table: str, axis: str
 ) -> None:
@@ -343,6 +345,7 @@ def test_the_bridge_serves_one_actuator_of_a_table_on_guides(start: Start) -> No
         "neutral_lengths": 2.0,
         "strokes": 0.1,
         "resting_lengths": 2.0,
+        "feedback": 1.0,
         "piston_areas": [0.01, 0.008],
         "no_load_speeds": 1.5,
         "accelerometer_positions": 0.0,
@@ -462,7 +465,7 @@ def test_a_hello_that_does_not_fit_is_refused_with_both_values(start: Start, joi
         ],
         "holder": "",
     }
-    assert daemon.hello(protocol_version=1, **odd)["reasons"] == ["protocol version: plant 2, daemon 1"]
+    assert daemon.hello(protocol_version=1, **odd)["reasons"] == ["protocol version: plant 3, daemon 1"]
     assert "must be text" in daemon.hello(name=3)["reasons"][0]
     welcome = daemon.hello(something="new")
     assert (welcome["kind"], welcome["name"], welcome["simulated"]) == ("welcome", "plant_bridge", True)

@@ -51,7 +51,7 @@ def sample_bytes(sequence: int, step: int, applied: int = -1, boot_id: int = 77)
 def hello_bytes(**changes: object) -> bytes:
     entries = {
         "kind": "hello",
-        "protocol_version": 2,
+        "protocol_version": 3,
         "sample_sha256": SAMPLE_HASH,
         "command_sha256": COMMAND_HASH,
         "mode": "free-run",
@@ -137,7 +137,7 @@ def test_a_daemon_written_from_the_page_is_welcomed_and_heard(daemons: Daemons) 
     assert daemons.deliver(socket, hello_bytes()) is Event.WELCOMED
     assert daemons.answer(socket) == {
         "kind": "welcome",
-        "protocol_version": 2,
+        "protocol_version": 3,
         "sample_sha256": SAMPLE_HASH,
         "command_sha256": COMMAND_HASH,
         "mode": "free-run",
@@ -259,7 +259,7 @@ def test_only_the_seated_daemons_farewell_frees_the_place(daemons: Daemons) -> N
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"protocol_version": 3}, "protocol version: plant 2, daemon 3"),
+        ({"protocol_version": 4}, "protocol version: plant 3, daemon 4"),
         ({"mode": "lockstep"}, "mode: plant free-run, daemon lockstep"),
         ({"period_ns": 500_000}, "period: plant 1000000 ns, daemon 500000 ns"),
         ({"sample_sha256": "abc"}, f"sample layout: plant {SAMPLE_HASH[:16]}, daemon abc"),
@@ -319,7 +319,7 @@ class IndependentPlant(threading.Thread):
 
 WELCOME = {
     "kind": "welcome",
-    "protocol_version": 2,
+    "protocol_version": 3,
     "sample_sha256": SAMPLE_HASH,
     "command_sha256": COMMAND_HASH,
     "mode": "free-run",
@@ -445,7 +445,7 @@ def test_closing_says_goodbye_after_the_last_command(linked: tuple[IndependentPl
     ("changes", "reason"),
     [
         ({"period_ns": 2_000_000}, "period: plant 2000000 ns, daemon 1000000 ns"),
-        ({"protocol_version": 3}, "protocol version: plant 3, daemon 2"),
+        ({"protocol_version": 4}, "protocol version: plant 4, daemon 3"),
         ({"boot_id": None}, "boot_id must be given as int"),
         ({"kind": "refused", "reasons": ["out of oil"]}, "refuses: out of oil"),
     ],

@@ -23,10 +23,11 @@ from mastd.dynamics.oil_flow import hydraulic_constants, oil_flow, oil_stiffness
 from mastd.settings.core.loader import load
 from mastd.settings.core.starter import find
 from mastd.settings.table.table import TableSettings
+from tests.support.present import present
 
 TABLE = load(find("table", "table"), TableSettings)
 ROW = actuator_rows(TABLE)[0]
-SUPPLY = TABLE.supply.pressure
+SUPPLY = present(TABLE.supply).pressure
 
 
 @given(

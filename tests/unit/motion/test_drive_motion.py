@@ -15,10 +15,10 @@ from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mts import rpc3
 from mastd.motion.profile.compiler import compile_profile, program
 from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.starter import find
 from mastd.settings.profile.profile import ProfileSettings
-from mastd.settings.profile.segments import AXES
 from mastd.settings.table.table import TableSettings
 
 BAND = "band: [1 Hz, 20 Hz]"

@@ -24,10 +24,11 @@ from mastd.motion.preflight.preflight import check
 from mastd.motion.profile.compiler import program
 from mastd.motion.profile.measured import reduction
 from mastd.motion.profile.sources import Files, Source, part_of
+from mastd.settings.core.axes import AXES
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.starter import find
 from mastd.settings.profile.file_segments import MeasuredChannel
-from mastd.settings.profile.profile import AXES, ProfileSettings
+from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.table import TableSettings
 
 STEP = 1.0 / 256.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mastd.arrays import FloatArray
 from mastd.motion.follower.follower import PoseFollower
-from mastd.settings.profile.segments import AXES
+from mastd.settings.core.axes import AXES
 from mastd.settings.profile.stream import PoseStream, RotationBox, TranslationBox
 
 PERIOD = 1e-3

@@ -27,6 +27,7 @@ from mastd.settings.core.starter import find, names
 from mastd.settings.profile.profile import ProfileSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
+from tests.support.present import present
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +178,9 @@ def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> No
     repeated = profile(segment.replace("}, duration", "}, repeats: 6, duration"), "")
     written = profile("\n".join([segment] * 6))
     whole = profile(segment, "repeats: 6\n")
-    thirsty = table.model_copy(
-        update={"supply": table.supply.model_copy(update={"pump_flow": 0.585 * table.supply.pump_flow})}
-    )
+    supply = present(table.supply)
+    smaller = supply.model_copy(update={"pump_flow": 0.585 * supply.pump_flow})
+    thirsty = table.model_copy(update={"supply": smaller})
     once = check(profile(segment), thirsty)
     results = [check(made, thirsty) for made in (repeated, written, whole)]
     assert 0.0 < results[0].oil[""].least_oil < once.oil[""].least_oil - 3e-3
@@ -193,12 +194,13 @@ def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> No
 def test_oil_that_runs_out_late(table: TableSettings) -> None:
     """More draw than pump: seconds of it the accumulators bear, many repeats they do not."""
     segment = sine("heave", "amplitude: 30 mm", 2.5, 6.0)
-    thirsty = table.model_copy(
-        update={"supply": table.supply.model_copy(update={"pump_flow": 0.6 * table.supply.pump_flow})}
-    )
+    supply = present(table.supply)
+    smaller = supply.model_copy(update={"pump_flow": 0.6 * supply.pump_flow})
+    thirsty = table.model_copy(update={"supply": smaller})
     examiner = Examiner(thirsty, NoPayload())
     short = check(profile(segment), thirsty)
-    assert short.oil[""].mean_flow > thirsty.supply.pump_flow
+    used = short.oil[""]
+    assert used.mean_flow > smaller.pump_flow
     assert limits(short)["accumulator"].margin > 0.0
     long = check(profile(segment, "repeats: 40\n"), thirsty)
     assert not long.ok
@@ -210,13 +212,13 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     flows = examiner.walk(timeline, all_windows(timeline)).flows[0]
     oil = full = (
         limits(short)["accumulator"].limit
-        + (short.oil[""].least_oil - limits(short)["accumulator"].limit) / limits(short)["accumulator"].margin
+        + (used.least_oil - limits(short)["accumulator"].limit) / limits(short)["accumulator"].margin
     )
     least = oil
     for flow in flows[:-1]:
-        oil = min(full, oil + (thirsty.supply.pump_flow - flow) * 1e-3)
+        oil = min(full, oil + (smaller.pump_flow - flow) * 1e-3)
         least = min(least, oil)
-    assert short.oil[""].least_oil == pytest.approx(least, rel=1e-6)
+    assert used.least_oil == pytest.approx(least, rel=1e-6)
 
 
 HUGE = ("0", "1e-300", "1e-3", "1", "5", "1e6", "1e15", "1e300", "-1")

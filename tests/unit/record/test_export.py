@@ -13,10 +13,11 @@ from mastd.cli import main
 from mastd.formats.catalogue import read
 from mastd.formats.core.measurement import Channel, Measurement, Series
 from mastd.formats.mcap.file import FORMAT
-from mastd.record.channels import AXES, ChannelSet
 from mastd.record.channels import Channel as Recorded
+from mastd.record.channels import ChannelSet
 from mastd.record.writer import RunWriter
 from mastd.safety.states import State
+from mastd.settings.core.axes import AXES
 
 PERIOD = 0.001
 CHANNELS = ChannelSet(

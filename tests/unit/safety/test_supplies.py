@@ -13,7 +13,7 @@ from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.starter import find
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from tests.support.two_supplies import two_supplies
+from tests.support.unlike_actuators import two_supplies
 
 PERIOD = 1e-3
 TABLE = load_text(two_supplies(), "table.yaml", TableSettings)
@@ -30,7 +30,7 @@ GUARD = load(find("daemon", "simulated"), DaemonSettings).guard
     ],
 )
 def test_the_supply_whose_pressure_is_low_is_named(pressures: tuple[float, float], told: str) -> None:
-    frame = Frame(4, len(TABLE.sensors.accelerometers), supplies=2)
+    frame = Frame.of(TABLE)
     for name, value in (("oil_temperature", 313.0), ("oil_level", 0.9)):
         frame.field(f"sample.{name}")[:] = value
     frame.field("sample.supply_pressure")[:] = pressures
@@ -45,9 +45,7 @@ def test_the_supply_whose_pressure_is_low_is_named(pressures: tuple[float, float
 
 
 def test_channels_are_numbered_where_there_are_several() -> None:
-    names = [
-        channel.name for channel in Frame(4, 3, supplies=2).channels if channel.name.startswith("supply")
-    ]
+    names = [channel.name for channel in Frame.of(TABLE).channels if channel.name.startswith("supply")]
     assert names[:2] == ["supply.supply_pressure.1", "supply.supply_pressure.2"]
     assert len(names) == len(set(names)) == 14
     one = [channel.name for channel in Frame(4, 3).channels if channel.name.startswith("supply")]

@@ -15,7 +15,7 @@ from mastd.settings.core.starter import find, starter_directory
 from mastd.settings.core.strict_yaml import read_text
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.table import TableSettings
-from tests.support.two_supplies import two_supplies
+from tests.support.unlike_actuators import two_supplies
 
 TEXT = read_text(find("table", "table"))
 UNIAXIAL = read_text(starter_directory() / "tables" / "uniaxial" / "table.yaml")
@@ -88,9 +88,9 @@ def test_links_of_several_supplies_are_fed_by_their_own() -> None:
         (
             r"^supplies:",
             "supply: {}\nsupplies:",
-            r"supplies: stands beside supply: state the supplies",
+            r"supply stands beside supplies: state them by name",
         ),
-        (r"^supplies:(\n .*)+", "", r"neither supply nor supplies are stated"),
+        (r"^supplies:(\n .*)+", "", r"supply is missing, and there are hydraulic"),
     ],
 )
 def test_a_supply_that_cannot_be_told_is_refused_at_its_place(pattern: str, new: str, told: str) -> None:

@@ -15,7 +15,9 @@ from mastd.settings.core import starter
 from mastd.settings.core.export import as_json, digest
 from mastd.settings.core.loader import load, load_text
 from mastd.settings.core.strict_yaml import read_text
-from mastd.settings.table.table import TableSettings, no_load_speed
+from mastd.settings.table.actuators import no_load_speed
+from mastd.settings.table.table import TableSettings
+from tests.support.present import present
 from tests.support.unlike_actuators import named_types
 
 TABLE_FILE = Path(__file__).parents[3] / "config" / "table.yaml"
@@ -371,14 +373,14 @@ def test_gains_that_depend_on_the_table_may_be_left_out() -> None:
 
 def test_the_tank_has_room_for_what_the_accumulators_take() -> None:
     table = load_text(TEXT, "table.yaml", TableSettings)
-    taken = table.supply.accumulator.oil(table.supply.pressure)
-    assert table.supply.tank_volume == 2.0
+    taken = present(table.supply).accumulator.oil(present(table.supply).pressure)
+    assert present(table.supply).tank_volume == 2.0
     larger = load_text(
         TEXT.replace("volume: 100 L", "volume: 10 m3", 1).replace("  rise_time: 2 s ", "# "),
         "table.yaml",
         TableSettings,
     )
-    assert larger.supply.tank_volume == pytest.approx(8 * 100 * taken)
+    assert present(larger.supply).tank_volume == pytest.approx(8 * 100 * taken)
     small = TEXT.replace("    level: 1.0", f"    level: 1.0\n    tank_volume: {2e3 * taken:.3f} L")
     with pytest.raises(
         SettingsError, match=r"minimum_oil_level: is \d+%, but the accumulators take \d+ L of"

@@ -8,7 +8,8 @@ import pytest
 from mastd.arrays import ComplexArray, FloatArray
 from mastd.kinematics.control_point import motion_at_point
 from mastd.record.acceleration import sines
-from mastd.signals.acceleration_figures import AXES, FIGURES, acceleration_figures
+from mastd.settings.core.axes import AXES
+from mastd.signals.acceleration_figures import FIGURES, acceleration_figures
 from mastd.signals.distortion import total_harmonic_distortion
 from mastd.signals.point_motion import acceleration_at_point, displacement_at_point
 from mastd.signals.response_spectrum import octave_points, outside_ratio, response_spectrum

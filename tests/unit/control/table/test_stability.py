@@ -28,6 +28,7 @@ from mastd.settings.core.starter import find
 from mastd.settings.daemon.daemon import DaemonSettings
 from mastd.settings.table.payload import NoPayload
 from mastd.settings.table.table import TableSettings
+from tests.support.present import present
 
 TABLE = load(find("table", "table"), TableSettings)
 DAEMON = load(find("daemon", "simulated"), DaemonSettings)
@@ -255,7 +256,7 @@ def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> N
         update={
             "links": tuple(link.model_copy(update={"stroke": 1.0}) for link in TABLE.links),
             "valve": TABLE.valve.model_copy(update={"natural_frequency": 40.0}),
-            "supply": TABLE.supply.model_copy(update={"rise_time": 60.0}),
+            "supply": present(TABLE.supply).model_copy(update={"rise_time": 60.0}),
         }
     )
     found = with_computed_settings(large, with_gain(0.0))

@@ -23,6 +23,7 @@ from hil_sim.plant.truth import PayloadTruth, PlantTruth
 from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
+from tests.support.present import present
 
 Openings = Callable[[float], FloatArray]
 
@@ -41,7 +42,7 @@ def table() -> TableSettings:
 
 def without(table: TableSettings, friction: bool, leakage: bool = True) -> TableSettings:
     """Return the table without overlap and friction (unless ``friction``), and maybe without leakage."""
-    actuator, valve, _ = table.types[0]
+    actuator, valve = table.types[0].cylinder, table.types[0].valve
     if not friction:
         none = actuator.friction.model_copy(update={"coulomb": 0.0, "breakaway": 0.0, "viscous": 0.0})
         actuator = actuator.model_copy(update={"friction": none})
@@ -143,7 +144,7 @@ class Reference:
         spool, spool_rate, bristle, body = x[2 * n : 3 * n], x[3 * n : 4 * n], x[4 * n : 5 * n], x[5 * n :]
         extension, rates, units, arms = self.actuators(body)
         first, second = self.pressures(x, extension)
-        returned = self.table.supply.return_pressure
+        returned = present(self.table.supply).return_pressure
         opens = np.clip(spool - valve.overlap, 0, 1)
         closes = np.clip(-(spool + valve.overlap), 0, 1)
         into_1 = self.port(opens, SUPPLY - first) + self.port(closes, returned - first)

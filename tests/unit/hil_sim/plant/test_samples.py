@@ -28,6 +28,7 @@ from mastd.settings.core.loader import load
 from mastd.settings.table.supports import SupportLaw
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
+from tests.support.present import present
 
 ROOT = Path(__file__).resolve().parents[4]
 TABLE = load(ROOT / "config" / "table.yaml", TableSettings)
@@ -83,7 +84,7 @@ def test_noise_and_resolution_are_those_of_the_settings() -> None:
     slices = plant.sample_layout.slices
     sensors = TABLE.sensors
     assert spread[slices["lengths"]] == pytest.approx(sensors.length.noise, rel=0.1)
-    assert spread[slices["pressures"]] == pytest.approx(sensors.pressure.noise, rel=0.1)
+    assert spread[slices["pressures"]] == pytest.approx(present(sensors.pressure).noise, rel=0.1)
     assert spread[slices["accelerometers"]] == pytest.approx(sensors.acceleration.noise, rel=0.1)
     lengths = np.array(samples)[:, slices["lengths"]] / sensors.length.resolution
     assert np.abs(lengths - np.round(lengths)).max() < 1e-6
@@ -206,11 +207,12 @@ def test_a_calibration_in_the_tables_file_makes_up_for_what_is_true() -> None:
     """The drive works with calibrated lengths; the sample has what the transducer itself reads."""
     off = ActuatorTruth(link=TABLE.links[0].name, transducer_scale=1.25, transducer_offset=2e-3)
     actuator = TABLE.links[0]
-    pressure = actuator.pressure_transducers[0].model_copy(update={"offset": 3e5})
+    front, back = present(actuator.pressure_transducers)
+    pressure = front.model_copy(update={"offset": 3e5})
     mended = actuator.model_copy(
         update={
             "transducer": actuator.transducer.model_copy(update={"scale": 0.8, "offset": -0.8 * 2e-3}),
-            "pressure_transducers": (pressure, actuator.pressure_transducers[1]),
+            "pressure_transducers": (pressure, back),
         }
     )
     table = TABLE.model_copy(update={"links": (mended, *TABLE.links[1:])})

@@ -17,6 +17,7 @@ from mastd.arrays import FloatArray
 from mastd.settings.core.loader import load
 from mastd.settings.table.table import TableSettings
 from mastd.wire.plant.messages import Command, DriveMode, Sample, SampleFlag, Stage
+from tests.support.present import present
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -356,7 +357,7 @@ def test_once_starved_it_comes_down_even_if_the_pressure_is_back() -> None:
     player = Player().raised()
     player.plant._block.supply_state[0, SUPPLY_STATE.filtered] = 0.0
     player.wait(9.0, player.command)
-    assert player.sample.field("supply_pressure")[0] > TABLE.supply.limits.minimum_pressure
+    assert player.sample.field("supply_pressure")[0] > present(TABLE.supply).limits.minimum_pressure
     assert player.height == pytest.approx(-0.0502, abs=3e-4)
     assert player.worst_acceleration < HALF_G
 
@@ -373,7 +374,7 @@ def test_an_offset_of_one_vertical_transducer_binds_the_table() -> None:
     weight = 47e3 * TABLE.gravity / 4
     leak_per_force = TABLE.types[0].cylinder.leakage / area**2
     # The valve stands open for the leakage of the weight; its flow falls with the pressure drop's root.
-    drop_force = area * (TABLE.supply.pressure - TABLE.supply.return_pressure) - weight
+    drop_force = area * (present(TABLE.supply).pressure - present(TABLE.supply).return_pressure) - weight
     orifice_per_force = leak_per_force * weight / (2 * drop_force)
     # A quarter of the offset is left to each vertical actuator, the table gives way to the rest.
     each = TABLE.types[0].length_gain * 0.2e-3 / 4 / (leak_per_force + orifice_per_force)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
+from mastd.settings.core.axes import AXES
 from mastd.wire.access.verbs import BY_NAME, VERBS
 from mastd.wire.common.strict_messages import MAX_NUMBER, MalformedError, pack
 from mastd.wire.operators import messages
 from mastd.wire.operators.messages import (
-    AXES,
     Answer,
     Close,
     Command,

@@ -47,7 +47,7 @@ def test_the_blocks_are_those_of_the_layout() -> None:
     described = rows_of(table_layout(7, 3), table_layout(8, 3), table_layout(7, 4))
     assert table_after("<!-- table block -->") == [row[1:] for row in described]
     assert sample_layout(9, 5).size == 4 * 9 + 7 + 5
-    assert table_layout(9, 5).size == 12 * 9 + 6 * 5 + 13
+    assert table_layout(9, 5).size == 13 * 9 + 6 * 5 + 13
     assert command_layout(9).size == 5 * 9 + 6
 
 

@@ -49,7 +49,7 @@ def test_every_difference_is_told_with_both_values() -> None:
 def test_of_another_version_only_the_version_is_compared() -> None:
     packed = hello.pack_map("hello", {"protocol_version": 7, "shape_of_things": "to come"})
     other = hello.read_hello(hello.unpack_map(packed))
-    assert mismatches(PLANT, other) == ("protocol version: plant 2, daemon 7",)
+    assert mismatches(PLANT, other) == ("protocol version: plant 3, daemon 7",)
 
 
 @pytest.mark.parametrize(
