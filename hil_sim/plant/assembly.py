@@ -26,7 +26,8 @@ from hil_sim.plant.block import (
     PlantArrays,
     plant_arrays,
 )
-from hil_sim.plant.truth import PlantTruth, true_actuators
+from hil_sim.plant.supply import fill_supply
+from hil_sim.plant.truth import PlantTruth, ValveTruth, true_actuators
 from mastd.arrays import FloatArray, IntArray
 from mastd.dynamics.actuator import ACTUATOR as KNOWN
 from mastd.dynamics.actuator import actuator_rows
@@ -35,6 +36,7 @@ from mastd.settings.core.axes import AXES
 from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.electric import FEEDBACK_CODES, ElectricSettings
 from mastd.settings.table.held import CARRYING
+from mastd.settings.table.hydraulics import MAX_VALVES
 from mastd.settings.table.table import TableSettings
 from mastd.wire.common.layout import Layout
 
@@ -44,8 +46,6 @@ GUIDE_FREQUENCY = 150.0
 """Natural frequency of the bare table on bearings of no stated stiffness (Hz)."""
 GUIDE_DAMPING = 0.05
 """Damping ratio of the bare table on its bearings."""
-MIN_SUPPLY_RATIO = 0.9
-"""The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
 
 
 def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) -> PlantArrays:
@@ -55,7 +55,11 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     """
     supports = len(table.supports) + len(truth.static_supports)
     block = plant_arrays(
-        len(table.links), supports, len(table.sensors.accelerometers), len(table.sensors.displacement)
+        len(table.links),
+        supports,
+        len(table.sensors.accelerometers),
+        max(1, len(table.packs)),
+        len(table.sensors.displacement),
     )
     ticks = math.ceil(period * table.drive.update_rate - 1e-9)
     tick = period / ticks
@@ -64,7 +68,15 @@ def assemble(table: TableSettings, truth: PlantTruth, period: float, seed: int) 
     block.counters[COUNTER.seed] = seed
     _fill_actuators(block, table, truth, tick / steps)
     _fill_body(block, table, truth)
-    _fill_supply(block, table, truth)
+    block.supply_state[:, SUPPLY_STATE.pump_health] = 1.0
+    # Without hydraulics the "pressure" is 1 while the power is on.
+    block.supply[:, SUPPLY.tank_volume] = block.supply_state[:, SUPPLY_STATE.tank_oil] = 1.0
+    block.supply[:, SUPPLY.drive_minimum] = 0.5
+    for k, supply in enumerate(table.packs.values()):
+        first = next(type_.cylinder for type_ in table.types if type_.electric is None)
+        fill_supply(block.supply[k], block.supply_state[k], supply, truth.supply)
+        block.supply[k, SUPPLY.line_volume] /= first.bulk_modulus
+    block.actuators[:, ACTUATOR.supply] = table.fed_by
     _fill_drive(block, table, period, tick)
     _fill_sensors(block, table, truth, tick)
     return block
@@ -118,8 +130,9 @@ def sample_columns(table: TableSettings) -> IntArray:
     single = [
         first for wanted in ("pressure_difference", "load_cell") for kind, first in pairs if kind == wanted
     ]
-    supply = range(4 * n, 4 * n + 7) if table.supply is not None else ()
-    accelerometers = range(4 * n + 7, 4 * n + 7 + len(table.sensors.accelerometers))
+    supply = range(4 * n, 4 * n + 7 * len(table.packs))
+    last = 4 * n + 7 * max(1, len(table.packs))
+    accelerometers = range(last, last + len(table.sensors.accelerometers))
     beside = range(accelerometers.stop, accelerometers.stop + len(table.sensors.displacement))
     spools = range(3 * n, 4 * n)
     return np.array([*range(n), *chambers, *single, *spools, *supply, *accelerometers, *beside])
@@ -148,6 +161,7 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         ACTUATOR.overlap: "overlap",
     }
     trues = true_actuators(table, truth)
+    valves = _true_valves(table, truth)
     for row, actuator, type_, true in zip(block.actuators, table.links, table.types, trues, strict=True):
         row[ACTUATOR.table_joint : ACTUATOR.table_joint + 3] = actuator.table_joint
         row[ACTUATOR.base_joint : ACTUATOR.base_joint + 3] = actuator.base_joint
@@ -156,6 +170,8 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
         row[ACTUATOR.feedback] = FEEDBACK_CODES[type_.feedback]
         for column, key in (columns if type_.electric is not None else {**columns, **hydraulic}).items():
             row[column] = true[key]
+        count = type_.valve.count if type_.electric is None else 1
+        gain = _fill_valves(row, valves.get(actuator.name), count, true, step)
         if type_.electric is not None:
             _fill_electric(row, type_.electric, true)
         else:
@@ -163,17 +179,22 @@ def _fill_actuators(block: PlantArrays, table: TableSettings, truth: PlantTruth,
             row[ACTUATOR.cushion_length] = truth.cylinder.cushion_length
             row[ACTUATOR.cushion_opening] = truth.cylinder.cushion_opening
             row[ACTUATOR.valve_gain], row[ACTUATOR.saturation] = valve_gain(
-                true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
+                gain * true["rated_flow"], type_.valve.rated_pressure_drop, true["saturation"]
             )
+            row[ACTUATOR.port_ratio] = type_.valve.port_ratio
         # The trapezoidal rule of the spool's second-order lag over one step.
         omega = 2.0 * math.pi * true["natural_frequency"]
         damped = step * true["damping_ratio"] * omega
         square = 0.25 * (step * omega) ** 2
         row[ACTUATOR.spool_rate_kept] = (1.0 - damped - square) / (1.0 + damped + square)
         row[ACTUATOR.spool_rate_gain] = step * omega * omega / (1.0 + damped + square)
-        if not true["delay"] <= longest_delay:
-            raise SettingsError([f"{actuator.name}: delay {true['delay']:g} s exceeds {longest_delay:g} s"])
-        row[ACTUATOR.valve_delay] = true["delay"] / step
+        pilot = type_.lag.pilot
+        if pilot is not None:
+            turn = math.pi * pilot * step
+            row[ACTUATOR.pilot_ratio] = 2.0 * turn / (1.0 + turn)
+        if not max(row[ACTUATOR.valve_delay : ACTUATOR.valve_delay + MAX_VALVES]) * step <= longest_delay:
+            late = f"delay {true['delay']:g} s exceeds {longest_delay:g} s"
+            raise SettingsError([f"{actuator.name}: {late}"])
 
 
 def _fill_electric(row: FloatArray, electric: ElectricSettings, true: dict[str, float]) -> None:
@@ -186,6 +207,36 @@ def _fill_electric(row: FloatArray, electric: ElectricSettings, true: dict[str, 
     row[ACTUATOR.opening_rate] = np.inf
     # What oil would do with these is not computed, but they must not divide by zero.
     row[ACTUATOR.bulk_modulus] = 1.0
+
+
+def _true_valves(table: TableSettings, truth: PlantTruth) -> dict[str, tuple[ValveTruth, ...]]:
+    """Return what the truth says of the valves in parallel of an actuator, by its name.
+
+    Raises SettingsError where it has another number of them than the table.
+    """
+    counts = {
+        link.name: type_.valve.count if type_.electric is None else 1
+        for link, type_ in zip(table.links, table.types, strict=True)
+    }
+    stated = {actuator.link: actuator.valves for actuator in truth.actuators if actuator.valves is not None}
+    for name, valves in stated.items():
+        if len(valves) != counts[name]:
+            what = f"{len(valves)} valves of {name!r}, the table has {counts[name]} in parallel (valve.count)"
+            raise SettingsError([f"plant truth {truth.name!r}: {what}"])
+    return stated
+
+
+def _fill_valves(
+    row: FloatArray, stated: tuple[ValveTruth, ...] | None, count: int, true: dict[str, float], step: float
+) -> float:
+    """Write delay and share of each valve of an actuator; return the sum of their gains."""
+    valves = stated or (ValveTruth(),) * count
+    total = sum(valve.gain for valve in valves)
+    row[ACTUATOR.valves] = count
+    for k, valve in enumerate(valves):
+        row[ACTUATOR.valve_delay + k] = (true["delay"] if valve.delay is None else valve.delay) / step
+        row[ACTUATOR.valve_share + k] = valve.gain / total
+    return total
 
 
 def _fill_body(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
@@ -255,43 +306,6 @@ def _skew(vector: FloatArray) -> FloatArray:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _fill_supply(block: PlantArrays, table: TableSettings, truth: PlantTruth) -> None:
-    supply = table.supply
-    details = truth.supply
-    parameters = block.supply
-    block.supply_state[SUPPLY_STATE.pump_health] = 1.0
-    if supply is None:
-        parameters[SUPPLY.tank_volume] = block.supply_state[SUPPLY_STATE.tank_oil] = 1.0
-        return
-    first = next(type_.cylinder for type_ in table.types if type_.electric is None)
-    parameters[SUPPLY.high_pressure] = supply.pressure
-    parameters[SUPPLY.low_pressure] = supply.low_pressure
-    parameters[SUPPLY.return_pressure] = supply.return_pressure
-    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise_time
-    parameters[SUPPLY.pump_flow] = supply.pump_flow
-    parameters[SUPPLY.pump_droop] = details.pressure_droop
-    parameters[SUPPLY.pump_time] = details.pump_time
-    parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
-    parameters[SUPPLY.precharge] = supply.accumulator.precharge
-    parameters[SUPPLY.exponent] = supply.accumulator.exponent
-    parameters[SUPPLY.line_volume] = details.line_volume * supply.accumulator.precharge / first.bulk_modulus
-    parameters[SUPPLY.line_loss] = details.line_loss / supply.pump_flow**2
-    stored = supply.accumulator.oil(supply.pressure)
-    tank = details.tank_volume or supply.tank_volume
-    parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
-    parameters[SUPPLY.tank_volume] = tank
-    parameters[SUPPLY.heat_capacity] = details.heat_capacity * tank
-    parameters[SUPPLY.cooling] = details.cooling
-    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature
-    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.pump_flow
-    parameters[SUPPLY.min_pressure] = supply.limits.minimum_pressure
-    parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
-    parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
-    parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
-    block.supply_state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
-    block.supply_state[SUPPLY_STATE.temperature] = supply.oil.temperature
-
-
 def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: float) -> None:
     drive = table.drive
     parameters = block.drive
@@ -304,14 +318,10 @@ def _fill_drive(block: PlantArrays, table: TableSettings, period: float, tick: f
     parameters[DRIVE.hold_time] = drive.hold_time
     parameters[DRIVE.lowering_speed] = drive.lowering_speed
     parameters[DRIVE.rejoin_acceleration] = drive.rejoin_acceleration
-    # Without hydraulics the "pressure" is 1 while the power is on.
-    parameters[DRIVE.min_supply] = 0.5
-    if table.supply is not None:
-        parameters[DRIVE.return_pressure] = table.supply.return_pressure
-        parameters[DRIVE.min_supply] = MIN_SUPPLY_RATIO * table.supply.limits.minimum_pressure
     known = actuator_rows(table)
     for i, (row, actuator, type_) in enumerate(zip(block.nominal, table.links, table.types, strict=True)):
         gains = type_.gains
+        row[NOMINAL.return_pressure] = known[i, KNOWN.return_pressure]
         row[NOMINAL.length_gain] = type_.length_gain
         row[NOMINAL.pressure_damping] = type_.pressure_damping
         row[NOMINAL.rate_feedforward] = gains.rate_feedforward
@@ -395,7 +405,8 @@ def _fill_sensors(block: PlantArrays, table: TableSettings, truth: PlantTruth, t
     for k, accelerometer in enumerate(sensors.accelerometers):
         block.accelerometers[k, :3] = accelerometer.position
         block.accelerometers[k, 3:] = accelerometer.direction
-        calibration[4 * n + 7 + k, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset
+        channel = 4 * n + 7 * max(1, len(table.packs)) + k
+        calibration[channel, : CALIBRATION.drift] = accelerometer.scale, accelerometer.offset
     first = len(calibration) - len(sensors.displacement)
     errors = _displacement_errors(table, truth)
     for k, beside in enumerate(sensors.displacement):

@@ -12,6 +12,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray, IntArray
 from mastd.index_table import Entry, index_table, size_of
+from mastd.settings.table.hydraulics import MAX_VALVES
 
 
 class ActuatorColumns(NamedTuple):
@@ -44,7 +45,12 @@ class ActuatorColumns(NamedTuple):
     opening_rate: Annotated[int, Entry("1/s", "limit")]
     spool_rate_kept: Annotated[int, Entry("1", "discrete valve: ratio of the spool's rate after one step")]
     spool_rate_gain: Annotated[int, Entry("1/s", "discrete valve: rate gained per step and opening error")]
-    valve_delay: Annotated[int, Entry("inner steps", "not necessarily whole")]
+    valves: Annotated[int, Entry("1", "in parallel")]
+    valve_delay: Annotated[int, Entry("inner steps", "of each valve, not necessarily whole", MAX_VALVES)]
+    valve_share: Annotated[int, Entry("1", "of the flow of all, of each valve", MAX_VALVES)]
+    port_ratio: Annotated[int, Entry("1", "gain of the port of chamber 2 over that of chamber 1")]
+    supply: Annotated[int, Entry("1", "number of the supply that feeds it")]
+    pilot_ratio: Annotated[int, Entry("1", "discrete lag of a fourth stage: part made up per step, or 0")]
     feedback: Annotated[int, Entry("1", "FEEDBACK_CODES: what measures the force")]
     full_speed: Annotated[int, Entry("m/s", "of an electric drive at opening 1, 0 of a hydraulic actuator")]
     maximum_force: Annotated[int, Entry("N", "of an electric drive, as the next five")]
@@ -62,6 +68,7 @@ class ActuatorStateColumns(NamedTuple):
     oil_2: Annotated[int, Entry("m^3", "oil in chamber 2 as its volume at zero pressure")]
     spool: Annotated[int, Entry("1", "opening")]
     spool_rate: Annotated[int, Entry("1/s", "")]
+    pilot: Annotated[int, Entry("1", "opening that a fourth stage asks for")]
     bristle: Annotated[int, Entry("m", "")]
     length: Annotated[int, Entry("m", "")]
     length_rate: Annotated[int, Entry("m/s", "")]
@@ -152,7 +159,7 @@ class SupportColumns(NamedTuple):
 
 
 class SupplyIndex(NamedTuple):
-    """Parameters of the power pack."""
+    """Parameters of a supply."""
 
     high_pressure: Annotated[int, Entry("Pa", "")]
     low_pressure: Annotated[int, Entry("Pa", "")]
@@ -176,10 +183,11 @@ class SupplyIndex(NamedTuple):
     max_temperature: Annotated[int, Entry("K", "")]
     min_level: Annotated[int, Entry("1", "of the tank")]
     max_filter_drop: Annotated[int, Entry("Pa", "")]
+    drive_minimum: Annotated[int, Entry("Pa", "below which the drive stops by itself and does not start")]
 
 
 class SupplyStateIndex(NamedTuple):
-    """State of the power pack."""
+    """State of a supply."""
 
     pressure: Annotated[int, Entry("Pa", "at the valves; without hydraulics, 1 while the power is on")]
     power: Annotated[int, Entry("1", "1 while electric drives have power")]
@@ -197,6 +205,10 @@ class SupplyStateIndex(NamedTuple):
     pump_health: Annotated[int, Entry("1", "ratio of its flow that the pump can deliver; 0 after its loss")]
     level_loss: Annotated[int, Entry("1", "injected, ratio of the tank")]
     filter_blockage: Annotated[int, Entry("Pa", "injected, added to the filter's pressure drop")]
+    step_drawn: Annotated[int, Entry("m^3", "oil drawn in an inner step")]
+    step_returned: Annotated[int, Entry("m^3", "oil given back in an inner step")]
+    stage: Annotated[int, Entry("1", "reached")]
+    filtered: Annotated[int, Entry("Pa", "pressure as the drive smooths it")]
 
 
 class DriveIndex(NamedTuple):
@@ -211,8 +223,6 @@ class DriveIndex(NamedTuple):
     hold_time: Annotated[int, Entry("s", "")]
     lowering_speed: Annotated[int, Entry("m/s", "")]
     rejoin_acceleration: Annotated[int, Entry("m/s^2", "")]
-    return_pressure: Annotated[int, Entry("Pa", "nominal")]
-    min_supply: Annotated[int, Entry("Pa", "")]
 
 
 class NominalColumns(NamedTuple):
@@ -234,6 +244,7 @@ class NominalColumns(NamedTuple):
     saturation: Annotated[int, Entry("1", "")]
     stiffness: Annotated[int, Entry("N/m", "of the oil columns")]
     leak_speed: Annotated[int, Entry("m/(s N)", "piston speed lost to leakage")]
+    return_pressure: Annotated[int, Entry("Pa", "")]
     descent: Annotated[int, Entry("1", "vertical component of the actuator at neutral: its part in lowering")]
 
 
@@ -271,7 +282,6 @@ class DriveStateIndex(NamedTuple):
     rejoin_duration: Annotated[int, Entry("s", "")]
     fade_duration: Annotated[int, Entry("s", "")]
     descent_rate: Annotated[int, Entry("m/s", "")]
-    filtered_supply: Annotated[int, Entry("Pa", "")]
 
 
 class SensorIndex(NamedTuple):
@@ -364,7 +374,9 @@ class PlantArrays(NamedTuple):
     supports: FloatArray
     """(supports, SUPPORT)."""
     supply: FloatArray
+    """(supplies, SUPPLY)."""
     supply_state: FloatArray
+    """(supplies, SUPPLY_STATE)."""
     drive: FloatArray
     drive_state: FloatArray
     nominal: FloatArray
@@ -399,9 +411,11 @@ class PlantArrays(NamedTuple):
     counters: IntArray
 
 
-def plant_arrays(actuators: int, supports: int, accelerometers: int, displacements: int) -> PlantArrays:
+def plant_arrays(
+    actuators: int, supports: int, accelerometers: int, supplies: int, displacements: int
+) -> PlantArrays:
     """Return the arrays of a plant of this size, all zero."""
-    channels = 4 * actuators + 7 + accelerometers + displacements
+    channels = 4 * actuators + 7 * supplies + accelerometers + displacements
     return PlantArrays(
         actuators=np.zeros((actuators, size_of(ACTUATOR))),
         actuator_states=np.zeros((actuators, size_of(ACTUATOR_STATE))),
@@ -409,8 +423,8 @@ def plant_arrays(actuators: int, supports: int, accelerometers: int, displacemen
         body_state=np.zeros(size_of(BODY_STATE)),
         guides=np.zeros((6, size_of(GUIDE))),
         supports=np.zeros((supports, size_of(SUPPORT))),
-        supply=np.zeros(size_of(SUPPLY)),
-        supply_state=np.zeros(size_of(SUPPLY_STATE)),
+        supply=np.zeros((supplies, size_of(SUPPLY))),
+        supply_state=np.zeros((supplies, size_of(SUPPLY_STATE))),
         drive=np.zeros(size_of(DRIVE)),
         drive_state=np.zeros(size_of(DRIVE_STATE)),
         nominal=np.zeros((actuators, size_of(NOMINAL))),

@@ -29,7 +29,7 @@ def move_electric(
     state, parameters = plant.actuator_states[i], plant.actuators[i]
     extension = length - parameters[ACTUATOR.neutral_length]
     full, stiffness = parameters[ACTUATOR.full_speed], parameters[ACTUATOR.stiffness]
-    powered = plant.supply_state[SUPPLY_STATE.power] > 0.5
+    powered = plant.supply_state[0, SUPPLY_STATE.power] > 0.5
     speed = opening * full if powered else 0.0
     damped = parameters[ACTUATOR.damping] * (speed - rate)
     force = 0.0
@@ -58,12 +58,12 @@ def run_power(plant: PlantArrays, closed: int) -> None:
 
     It stays on until the drive has come to rest in its state ``closed``: a stop of category 1 (IEC 60204-1).
     """
-    state, counters = plant.supply_state, plant.counters
+    state, counters = plant.supply_state[0], plant.counters
     request = counters[COUNTER.stage_request]
     healthy = state[SUPPLY_STATE.pump_health] > 0.0
     on = healthy and (request > 0 or counters[COUNTER.drive_state] != closed)
     state[SUPPLY_STATE.power] = 1.0 if on else 0.0
-    if not plant.supply[SUPPLY.high_pressure] > 0.0:
+    if not plant.supply[0, SUPPLY.high_pressure] > 0.0:
         state[SUPPLY_STATE.pressure] = state[SUPPLY_STATE.power]
         counters[COUNTER.stage_reached] = request if on else 0
         counters[COUNTER.supply_fault] = 1 if request > 0 and not healthy else 0

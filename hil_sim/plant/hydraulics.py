@@ -1,8 +1,9 @@
-"""Servo-valve and double-acting cylinder of one actuator (table-control.md, section 5.1).
+"""Servo valves and cylinder of one actuator (table-control.md, section 5.1).
 
 Chamber 1 extends the actuator. A chamber's state is the volume its oil would fill at zero pressure; with the
 chamber's present volume V this gives the pressure β (V_oil / V − 1), zero when a void opens (cavitation).
-Oil is therefore neither made nor lost: what the ports book is what the chambers hold.
+Oil is therefore neither made nor lost: what the ports book is what the chambers hold. A single-acting
+cylinder has no area in chamber 2, which is the tank.
 """
 
 from __future__ import annotations
@@ -22,11 +23,15 @@ STILL_SPOOL = 1.0e-9
 def move_spool(plant: PlantArrays, i: int, command: float, step: float) -> float:
     """Advance the spool of actuator ``i`` by one step; return its mean opening over the step.
 
-    Second-order lag solved by the trapezoidal rule (coefficients prepared for ``step``), the rate clipped to
-    the pilot stage's limit, the opening to ±1.
+    Second-order lag, behind a first-order one where there are four stages, solved by the trapezoidal rule
+    (coefficients prepared for ``step``), the rate clipped to the pilot stage's limit, the opening to ±1.
     """
     state, parameters = plant.actuator_states[i], plant.actuators[i]
     limit = parameters[ACTUATOR.opening_rate]
+    if parameters[ACTUATOR.pilot_ratio] > 0.0:
+        before = state[ACTUATOR_STATE.pilot]
+        state[ACTUATOR_STATE.pilot] = before + parameters[ACTUATOR.pilot_ratio] * (command - before)
+        command = 0.5 * (before + state[ACTUATOR_STATE.pilot])
     spool = state[ACTUATOR_STATE.spool]
     rate = state[ACTUATOR_STATE.spool_rate]
     new_rate = parameters[ACTUATOR.spool_rate_kept] * rate + parameters[ACTUATOR.spool_rate_gain] * (
@@ -89,9 +94,14 @@ def _port_flows(
     extends = opening > 0.0
     supplied = before[0] if extends else before[1]
     drained = before[1] if extends else before[0]
-    drop_in = plant.supply_state[SUPPLY_STATE.pressure] - supplied
-    drop_out = plant.supply[SUPPLY.return_pressure] - drained
+    pack = int(parameters[ACTUATOR.supply])
+    drop_in = plant.supply_state[pack, SUPPLY_STATE.pressure] - supplied
+    drop_out = plant.supply[pack, SUPPLY.return_pressure] - drained
     gain_out = gain
+    if extends:
+        gain_out *= parameters[ACTUATOR.port_ratio]
+    else:
+        gain *= parameters[ACTUATOR.port_ratio]
     if drop_out < 0.0:  # the cushion throttles only what leaves
         stroke = parameters[ACTUATOR.stroke]
         left = stroke - extension if extends else stroke + extension
@@ -157,18 +167,23 @@ def move_oil(
     spare = 0.1 * parameters[ACTUATOR.dead_length]
     bulk_modulus = parameters[ACTUATOR.bulk_modulus]
     volume_1 = area_1 * max(dead + extension, spare)
-    volume_2 = area_2 * max(dead - extension, spare)
+    single_acting = not area_2 > 0.0
+    volume_2 = volume_1 if single_acting else area_2 * max(dead - extension, spare)
     over_both = bulk_modulus / (volume_1 * volume_2)
     stiffness_1 = over_both * volume_2
     stiffness_2 = over_both * volume_1
     pressure_1 = stiffness_1 * state[ACTUATOR_STATE.oil_1] - bulk_modulus
     pressure_2 = stiffness_2 * state[ACTUATOR_STATE.oil_2] - bulk_modulus
+    if single_acting:
+        pressure_2 = plant.supply[int(parameters[ACTUATOR.supply]), SUPPLY.return_pressure]
     # Half a step of flow changes the pressure by these factors; not at all while there is a void to fill.
     half_1 = 0.5 * step * stiffness_1 if pressure_1 > 0.0 else 0.0
-    half_2 = 0.5 * step * stiffness_2 if pressure_2 > 0.0 else 0.0
+    half_2 = 0.5 * step * stiffness_2 if pressure_2 > 0.0 and not single_acting else 0.0
     before_1 = max(pressure_1, 0.0)
     before_2 = max(pressure_2, 0.0)
     flow_1, slope_1, flow_2, slope_2 = _port_flows(plant, i, extension, opening, (before_1, before_2))
+    if single_acting:
+        flow_2, slope_2 = 0.0, 0.0
     # Mid-step pressures from the port flows, leakage and relief, each chamber implicit in its own pressure.
     leakage = parameters[ACTUATOR.leakage]
     relief_1, relief_slope_1 = _relief(plant, i, before_1)
@@ -185,7 +200,11 @@ def move_oil(
     relief_2 += relief_slope_2 * rise_2
     leak += leakage * (rise_1 - rise_2)
     state[ACTUATOR_STATE.oil_1] += step * (flow_1 - leak - relief_1)
-    state[ACTUATOR_STATE.oil_2] += step * (flow_2 + leak - relief_2)
+    relieved = relief_1 + relief_2
+    if single_acting:
+        relieved += leak
+    else:
+        state[ACTUATOR_STATE.oil_2] += step * (flow_2 + leak - relief_2)
     middle_1 = max(before_1 + rise_1, 0.0)
     middle_2 = max(before_2 + rise_2, 0.0)
     state[ACTUATOR_STATE.pressure_1] = middle_1
@@ -197,5 +216,5 @@ def move_oil(
     state[ACTUATOR_STATE.friction] = friction
     state[ACTUATOR_STATE.force] = force
     if opening > 0.0:
-        return step * flow_1, step * (relief_1 + relief_2 - flow_2)
-    return step * flow_2, step * (relief_1 + relief_2 - flow_1)
+        return step * flow_1, step * (relieved - flow_2)
+    return step * flow_2, step * (relieved - flow_1)

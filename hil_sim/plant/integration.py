@@ -29,7 +29,7 @@ from hil_sim.plant.sensors import (
     record,
 )
 from hil_sim.plant.servo_drive import STATE, plausible, run_drive, take_command
-from hil_sim.plant.supply import run_supply
+from hil_sim.plant.supply import run_supplies
 from hil_sim.plant.table_body import rotation, step_plant
 from mastd.arrays import FloatArray
 from mastd.kernel import kernel
@@ -68,17 +68,22 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
             for i in range(n):
                 history[now % VALVE_ROWS, i] = plant.axes[i, AXIS.valve_command]
         for i in range(n):
-            delay = plant.actuators[i, ACTUATOR.valve_delay]
-            whole = int(delay)
-            part = delay - whole
-            newer = history[((counters[COUNTER.step] - whole) // tick_steps) % VALVE_ROWS, i]
-            older = history[((counters[COUNTER.step] - whole - 1) // tick_steps) % VALVE_ROWS, i]
-            plant.valve_commands[i] = newer + part * (older - newer)
+            # Valves of one law in parallel open on the whole as one that gets the mean of their commands.
+            command = 0.0
+            for valve in range(int(plant.actuators[i, ACTUATOR.valves])):
+                delay = plant.actuators[i, ACTUATOR.valve_delay + valve]
+                whole = int(delay)
+                part = delay - whole
+                newer = history[((counters[COUNTER.step] - whole) // tick_steps) % VALVE_ROWS, i]
+                older = history[((counters[COUNTER.step] - whole - 1) // tick_steps) % VALVE_ROWS, i]
+                share = plant.actuators[i, ACTUATOR.valve_share + valve]
+                command += share * (newer + part * (older - newer))
+            plant.valve_commands[i] = command
         step_plant(plant, inner_step)
         counters[COUNTER.step] += 1
         if counters[COUNTER.step] % tick_steps == 0:
-            if plant.supply[SUPPLY.high_pressure] > 0.0:
-                run_supply(plant, tick)
+            if plant.supply[0, SUPPLY.high_pressure] > 0.0:
+                run_supplies(plant, tick)
             run_power(plant, STATE.closed)
             record(plant, (now + 1) % HISTORY_ROWS)
 
@@ -86,11 +91,12 @@ def advance(plant: PlantArrays, steps: int, mode: int, stage: int) -> None:
 @kernel
 def read(plant: PlantArrays) -> None:
     """Read all sensors at the last drive tick into ``measured``, in the sample's order, and its flags."""
-    counters, measured, supply = plant.counters, plant.measured, plant.supply
+    counters, measured, supplies = plant.counters, plant.measured, plant.supply
     n = plant.actuators.shape[0]
     now = counters[COUNTER.step] // counters[COUNTER.tick_steps]
     measure(plant, now, 4 * n, measured)
-    measure_supply(plant, now)
+    for k in range(supplies.shape[0]):
+        measure_supply(plant, k, now)
     measure_accelerations(plant, now)
     measure_displacements(plant, now)
     flags = 0
@@ -99,12 +105,15 @@ def read(plant: PlantArrays) -> None:
         flags |= _ESTOP
     if counters[COUNTER.supply_fault]:
         flags |= _SUPPLY_FAULT
-    if not measured[4 * n + 3] <= supply[SUPPLY.max_temperature]:
-        flags |= _OIL_OVERHEATED
-    if not measured[4 * n + 4] >= supply[SUPPLY.min_level]:
-        flags |= _OIL_LOW
-    if not measured[4 * n + 6] <= supply[SUPPLY.max_filter_drop]:
-        flags |= _FILTER_BLOCKED
+    count = supplies.shape[0]
+    for k in range(count):
+        first = 4 * n + k
+        if not measured[first + 3 * count] <= supplies[k, SUPPLY.max_temperature]:
+            flags |= _OIL_OVERHEATED
+        if not measured[first + 4 * count] >= supplies[k, SUPPLY.min_level]:
+            flags |= _OIL_LOW
+        if not measured[first + 6 * count] <= supplies[k, SUPPLY.max_filter_drop]:
+            flags |= _FILTER_BLOCKED
     if state == STATE.fade:
         flags |= _DRIVE_FADING
     if state == STATE.lower:

@@ -223,7 +223,8 @@ class Plant:
         )
         extension = lengths - parameters[:, ACTUATOR.neutral_length]
         reach = parameters[:, ACTUATOR.dead_length] + parameters[:, ACTUATOR.stroke]
-        filling = 1.0 + block.supply[SUPPLY.return_pressure] / parameters[:, ACTUATOR.bulk_modulus]
+        back = block.nominal[:, NOMINAL.return_pressure]
+        filling = 1.0 + back / parameters[:, ACTUATOR.bulk_modulus]
         block.actuator_states[:, ACTUATOR_STATE.length] = lengths
         block.actuator_states[:, ACTUATOR_STATE.oil_1] = (
             parameters[:, ACTUATOR.area_1] * (reach + extension) * filling
@@ -236,6 +237,7 @@ class Plant:
         last = int(self._counters[COUNTER.step]) // int(self._counters[COUNTER.tick_steps]) % HISTORY_ROWS
         block.history[:] = block.history[last]
         block.drive_state[:] = 0.0
+        block.supply_state[:, SUPPLY_STATE.filtered] = 0.0
         self._counters[COUNTER.step] = 0
 
     def suffers(self, fault: str) -> bool:
@@ -243,7 +245,7 @@ class Plant:
         sensor = fault.partition("-")[0]
         if sensor in CHANNELS:
             return len(self.channels(sensor)) > 0
-        return fault not in OIL_FAULTS or bool(self._block.supply[SUPPLY.high_pressure] > 0.0)
+        return fault not in OIL_FAULTS or bool(self._block.supply[0, SUPPLY.high_pressure] > 0.0)
 
     def channels(self, sensor: str) -> range:
         """Return the indices of a sensor's channels in the sample block (keys of ``faults.CHANNELS``)."""
@@ -256,7 +258,7 @@ class Plant:
             self._start(self._scheduled.pop(0))
 
     def _start(self, fault: Fault) -> None:
-        supply = self._block.supply_state
+        supplies = self._block.supply_state
         sensor = fault.sensor
         if sensor is not None:
             self._break_sensor(self.channels(sensor[0])[fault.channel], sensor[1], fault.value)
@@ -269,16 +271,16 @@ class Plant:
         elif fault.name == "valve-stuck":
             self._stick_valve(fault.channel, fault.value)
         elif fault.name == "supply-loss":
-            supply[SUPPLY_STATE.pump_health] = 0.0
+            supplies[:, SUPPLY_STATE.pump_health] = 0.0
         elif fault.name == "supply-weak":
-            supply[SUPPLY_STATE.pump_health] = fault.value
+            supplies[:, SUPPLY_STATE.pump_health] = fault.value
         elif fault.name == "oil-level":
-            level = supply[SUPPLY_STATE.tank_oil] / self._block.supply[SUPPLY.tank_volume]
-            supply[SUPPLY_STATE.level_loss] = level - fault.value
+            level = supplies[:, SUPPLY_STATE.tank_oil] / self._block.supply[:, SUPPLY.tank_volume]
+            supplies[:, SUPPLY_STATE.level_loss] = level - fault.value
         elif fault.name == "oil-temperature":
-            supply[SUPPLY_STATE.temperature] = fault.value
+            supplies[:, SUPPLY_STATE.temperature] = fault.value
         elif fault.name == "filter-blocked":
-            supply[SUPPLY_STATE.filter_blockage] = fault.value
+            supplies[:, SUPPLY_STATE.filter_blockage] = fault.value
         elif fault.name == "clock-rate":
             self._stamps.change(self.time_ns, fault.value)
         elif fault.name == "silence":
@@ -318,11 +320,10 @@ class Plant:
         self._block.actuators[:, _SPOOL_LAW] = self._healthy_valves
         self._stamps.change(self.time_ns, 1.0)
         self._broken.clear()
-        supply = self._block.supply_state
-        supply[SUPPLY_STATE.pump_health] = 1.0
-        supply[SUPPLY_STATE.level_loss] = 0.0
-        supply[SUPPLY_STATE.filter_blockage] = 0.0
-        supply[SUPPLY_STATE.temperature] = min(
-            supply[SUPPLY_STATE.temperature], self._block.supply[SUPPLY.cooler_temperature]
-        )
+        supplies = self._block.supply_state
+        supplies[:, SUPPLY_STATE.pump_health] = 1.0
+        supplies[:, SUPPLY_STATE.level_loss] = 0.0
+        supplies[:, SUPPLY_STATE.filter_blockage] = 0.0
+        temperatures = supplies[:, SUPPLY_STATE.temperature]
+        np.minimum(temperatures, self._block.supply[:, SUPPLY.cooler_temperature], out=temperatures)
         self._silent_until_ns = 0

@@ -173,17 +173,18 @@ def measure_displacements(plant: PlantArrays, now: int) -> None:
 
 
 @fused_kernel
-def measure_supply(plant: PlantArrays, now: int) -> None:
-    """Read the supply's sensors at tick ``now`` into the sample."""
+def measure_supply(plant: PlantArrays, k: int, now: int) -> None:
+    """Read the sensors of supply ``k`` at tick ``now`` into the sample."""
     parameters, calibration, measured = plant.sensors, plant.calibration, plant.measured
-    supply, seed = plant.supply_state, plant.counters[COUNTER.seed]
-    first = 4 * plant.actuators.shape[0]
+    supply, seed, supplies = plant.supply_state[k], plant.counters[COUNTER.seed], plant.supply.shape[0]
+    first = 4 * plant.actuators.shape[0] + k
     deviation = parameters[SENSOR.pressure_noise]
     resolution = parameters[SENSOR.pressure_resolution]
-    level = supply[SUPPLY_STATE.tank_oil] / plant.supply[SUPPLY.tank_volume] - supply[SUPPLY_STATE.level_loss]
+    tank = plant.supply[k, SUPPLY.tank_volume]
+    level = supply[SUPPLY_STATE.tank_oil] / tank - supply[SUPPLY_STATE.level_loss]
     values = (
         supply[SUPPLY_STATE.pressure] + deviation * noise(seed, first, now),
-        plant.supply[SUPPLY.return_pressure] + deviation * noise(seed, first + 1, now),
+        plant.supply[k, SUPPLY.return_pressure] + deviation * noise(seed, first + supplies, now),
         supply[SUPPLY_STATE.supply_flow],
         supply[SUPPLY_STATE.temperature],
         level,
@@ -191,11 +192,11 @@ def measure_supply(plant: PlantArrays, now: int) -> None:
         supply[SUPPLY_STATE.filter_drop],
     )
     for j in range(7):
+        channel = first + j * supplies
         value = (
-            calibration[first + j, CALIBRATION.factor] * values[j]
-            + calibration[first + j, CALIBRATION.offset]
+            calibration[channel, CALIBRATION.factor] * values[j] + calibration[channel, CALIBRATION.offset]
         )
-        measured[first + j] = rounded(value, resolution) if j < 2 else value
+        measured[channel] = rounded(value, resolution) if j < 2 else value
 
 
 @fused_kernel
@@ -227,7 +228,7 @@ def measure_accelerations(plant: PlantArrays, now: int) -> None:
             + accelerometers[k, ACCELEROMETER.direction + 1] * (fy + bz * x - bx * z + wz * ux - wx * uz)
             + accelerometers[k, ACCELEROMETER.direction + 2] * (fz + bx * y - by * x + wx * uy - wy * ux)
         )
-        channel = start + 7 + k
+        channel = start + 7 * plant.supply.shape[0] + k
         value += parameters[SENSOR.accelerometer_noise] * noise(seed, channel, now)
         measured[channel] = rounded(
             reading(plant.calibration, channel, value, seed, now), parameters[SENSOR.accelerometer_resolution]

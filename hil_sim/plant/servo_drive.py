@@ -14,7 +14,17 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
-from hil_sim.plant.block import AXIS, COUNTER, DRIVE, DRIVE_STATE, NOMINAL, SUPPLY_STATE, PlantArrays
+from hil_sim.plant.block import (
+    ACTUATOR,
+    AXIS,
+    COUNTER,
+    DRIVE,
+    DRIVE_STATE,
+    NOMINAL,
+    SUPPLY,
+    SUPPLY_STATE,
+    PlantArrays,
+)
 from hil_sim.plant.set_points import begin_fade, fade, fade_duration, follow, lower
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, index_table
@@ -107,7 +117,7 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
         elif state == STATE.hold:
             drive[DRIVE_STATE.clock] = parameters[DRIVE.hold_time]
         return
-    starved = state != STATE.follow and not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
+    starved = state != STATE.follow and _starved(plant)
     if counters[COUNTER.estop] or counters[COUNTER.locked_out] or starved:
         # It cannot be followed yet, but whoever sends it is alive.
         drive[DRIVE_STATE.command_age] = 0.0
@@ -166,16 +176,27 @@ def take_command(plant: PlantArrays, mode: int, stage: int) -> None:
 
 
 @fused_kernel
+def _starved(plant: PlantArrays) -> bool:
+    """Tell whether a supply has too little pressure for the drive."""
+    starved = False
+    for k in range(plant.supply_state.shape[0]):
+        pressure = plant.supply_state[k, SUPPLY_STATE.filtered]
+        starved = starved or not pressure >= plant.supply[k, SUPPLY.drive_minimum]
+    return starved
+
+
+@fused_kernel
 def run_drive(plant: PlantArrays) -> None:
     """Run one tick of the drive on ``drive_measured`` (lengths, forces); set the valve commands."""
     drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
     counters = plant.counters
-    supply_pressure = plant.supply_state[SUPPLY_STATE.pressure]
     tick = parameters[DRIVE.tick]
     drive[DRIVE_STATE.clock] += tick
-    drive[DRIVE_STATE.filtered_supply] += (tick / SUPPLY_FILTER_TIME) * (
-        supply_pressure - drive[DRIVE_STATE.filtered_supply]
-    )
+    for k in range(plant.supply_state.shape[0]):
+        pack = plant.supply_state[k]
+        pack[SUPPLY_STATE.filtered] += (tick / SUPPLY_FILTER_TIME) * (
+            pack[SUPPLY_STATE.pressure] - pack[SUPPLY_STATE.filtered]
+        )
     state = counters[COUNTER.drive_state]
     if state == STATE.follow:
         follow(plant)
@@ -183,7 +204,7 @@ def run_drive(plant: PlantArrays) -> None:
         if drive[DRIVE_STATE.command_age] > 1.5 * parameters[DRIVE.period]:
             for i in range(axes.shape[0]):
                 late = late or fade_duration(plant, i) < parameters[DRIVE.fade_time]
-        starved = not drive[DRIVE_STATE.filtered_supply] >= parameters[DRIVE.min_supply]
+        starved = _starved(plant)
         if late or starved or counters[COUNTER.estop]:
             counters[COUNTER.locked_out] = 1 if starved else counters[COUNTER.locked_out]
             counters[COUNTER.timed_out] = 1 if late else counters[COUNTER.timed_out]
@@ -218,13 +239,14 @@ def run_drive(plant: PlantArrays) -> None:
 @fused_kernel
 def _set_valves(plant: PlantArrays) -> None:
     """The drive law of the module's head, for all actuators."""
-    drive, axes, parameters = plant.drive_state, plant.axes, plant.drive
+    axes, parameters = plant.axes, plant.drive
     nominal, measured = plant.nominal, plant.drive_measured
     n = axes.shape[0]
     tick = parameters[DRIVE.tick]
     follows = plant.counters[COUNTER.drive_state] == STATE.follow
-    supply = drive[DRIVE_STATE.filtered_supply]
     for i in range(n):
+        supply = plant.supply_state[int(plant.actuators[i, ACTUATOR.supply]), SUPPLY_STATE.filtered]
+        back = nominal[i, NOMINAL.return_pressure]
         lead = nominal[i, NOMINAL.valve_lead]
         area_1 = nominal[i, NOMINAL.area_1]
         area_2 = nominal[i, NOMINAL.area_2]
@@ -253,10 +275,12 @@ def _set_valves(plant: PlantArrays) -> None:
         if nominal[i, NOMINAL.full_speed] > 0.0:
             axes[i, AXIS.valve_command] = min(max(speed / nominal[i, NOMINAL.full_speed], -1.0), 1.0)
             continue
-        available = area_1 * supply - area_2 * parameters[DRIVE.return_pressure]
-        if not speed > 0.0:
-            available = area_2 * supply - area_1 * parameters[DRIVE.return_pressure]
+        available = area_1 * supply - area_2 * back
         at_rest = max(available, 1.0)
+        if not speed > 0.0:
+            available = area_2 * supply - area_1 * back
+            if area_2 > 0.0:
+                at_rest = max(available, 1.0)
         if parameters[DRIVE.orifice_law] > 0.5:
             load = axes[i, AXIS.set_force] + lead * axes[i, AXIS.set_force_rate]
             available += -load if speed > 0.0 else load

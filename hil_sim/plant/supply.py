@@ -1,4 +1,4 @@
-"""The hydraulic power pack: pump, accumulators, tank, cooler, filter (Jin 2012, II.3).
+"""The supplies: pump, accumulators, tank, cooler, filter of each (Jin 2012, II.3).
 
 Runs once per drive tick with the oil that the valves drew since the last one. Oil is booked: what leaves the
 accumulators is in the chambers or back in the tank.
@@ -9,11 +9,52 @@ from __future__ import annotations
 import math
 
 from hil_sim.plant.block import COUNTER, SUPPLY, SUPPLY_STATE, PlantArrays
+from hil_sim.plant.truth import SupplyTruth
 from mastd.arrays import FloatArray
 from mastd.kernel import fused_kernel
+from mastd.settings.table.supply import SupplySettings
 
 # Smoothing of the flow figures that the pack reports (s).
 _FLOW_TIME = 0.01
+
+
+MIN_SUPPLY_RATIO = 0.9
+"""The drive stops by itself, and does not start, below this share of the supply's minimum pressure."""
+
+
+def fill_supply(
+    parameters: FloatArray, state: FloatArray, supply: SupplySettings, details: SupplyTruth
+) -> None:
+    """Write a supply's parameters (SUPPLY,), its line's stiffness apart, and its state at the start."""
+    line_loss = supply.line_pressure_loss if details.line_loss is None else details.line_loss
+    parameters[SUPPLY.high_pressure] = supply.pressure
+    parameters[SUPPLY.low_pressure] = supply.low_pressure
+    parameters[SUPPLY.return_pressure] = supply.return_pressure
+    parameters[SUPPLY.pressure_ramp] = supply.pressure / supply.rise
+    parameters[SUPPLY.pump_flow] = supply.pump_flow
+    parameters[SUPPLY.pump_droop] = details.pressure_droop
+    parameters[SUPPLY.pump_time] = details.pump_time
+    parameters[SUPPLY.accumulator_volume] = supply.accumulator.volume
+    parameters[SUPPLY.precharge] = supply.accumulator.precharge
+    parameters[SUPPLY.exponent] = supply.accumulator.exponent
+    parameters[SUPPLY.line_volume] = details.line_volume * supply.accumulator.precharge
+    parameters[SUPPLY.line_loss] = line_loss / supply.line_flow**2
+    stored = supply.accumulator.oil(supply.pressure)
+    tank = details.tank_volume or supply.tank_volume
+    parameters[SUPPLY.bleed_conductance] = stored / details.bleed_time / math.sqrt(supply.pressure)
+    parameters[SUPPLY.tank_volume] = tank
+    parameters[SUPPLY.heat_capacity] = details.heat_capacity * tank
+    parameters[SUPPLY.cooling] = supply.cooling if details.cooling is None else details.cooling
+    parameters[SUPPLY.cooler_temperature] = details.cooler_temperature or supply.oil.cooler_temperature
+    parameters[SUPPLY.filter_loss] = supply.oil.filter_pressure_drop / supply.line_flow
+    parameters[SUPPLY.min_pressure] = supply.limits.minimum_pressure
+    parameters[SUPPLY.max_temperature] = supply.limits.maximum_oil_temperature
+    parameters[SUPPLY.min_level] = supply.limits.minimum_oil_level
+    parameters[SUPPLY.max_filter_drop] = supply.limits.maximum_filter_pressure_drop
+    parameters[SUPPLY.drive_minimum] = MIN_SUPPLY_RATIO * supply.limits.minimum_pressure
+    state[SUPPLY_STATE.tank_oil] = supply.oil.level * tank
+    state[SUPPLY_STATE.temperature] = supply.oil.temperature
+    state[SUPPLY_STATE.pump_health] = 1.0
 
 
 @fused_kernel
@@ -39,10 +80,19 @@ def _follow(value: float, target: float, ratio: float) -> float:
 
 
 @fused_kernel
-def run_supply(plant: PlantArrays, tick: float) -> None:
-    """Advance the supply by one drive tick (s)."""
-    supply, parameters, counters = plant.supply_state, plant.supply, plant.counters
-    request = counters[COUNTER.stage_request]
+def run_supplies(plant: PlantArrays, tick: float) -> None:
+    """Advance the supplies by one drive tick (s): a stage is reached when all have reached it."""
+    counters, reached, fault = plant.counters, 2, 0
+    for k in range(plant.supply.shape[0]):
+        fault |= _run_supply(plant.supply_state[k], plant.supply[k], counters[COUNTER.stage_request], tick)
+        reached = min(reached, int(plant.supply_state[k, SUPPLY_STATE.stage]))
+    counters[COUNTER.stage_reached] = reached
+    counters[COUNTER.supply_fault] = fault
+
+
+@fused_kernel
+def _run_supply(supply: FloatArray, parameters: FloatArray, request: int, tick: float) -> int:
+    """Advance one supply; return 1 where it is at fault."""
     target = 0.0
     if request == 1:
         target = parameters[SUPPLY.low_pressure]
@@ -94,13 +144,12 @@ def run_supply(plant: PlantArrays, tick: float) -> None:
     )
     supply[SUPPLY_STATE.temperature] += (heat - cooling) * tick / parameters[SUPPLY.heat_capacity]
 
-    reached = counters[COUNTER.stage_reached]
-    reached = min(reached, request)
+    reached = min(int(supply[SUPPLY_STATE.stage]), request)
     if request >= 1 and reached < 1 and pressure >= 0.9 * parameters[SUPPLY.low_pressure]:
         reached = 1
     if request == 2 and reached == 1 and pressure >= 0.95 * parameters[SUPPLY.high_pressure]:
         reached = 2
-    counters[COUNTER.stage_reached] = reached
+    supply[SUPPLY_STATE.stage] = reached
     low = reached == 2 and not pressure >= parameters[SUPPLY.min_pressure]
     lost = request > 0 and not supply[SUPPLY_STATE.pump_health] > 0.0
-    counters[COUNTER.supply_fault] = 1 if low or lost else 0
+    return 1 if low or lost else 0

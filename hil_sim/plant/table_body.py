@@ -187,8 +187,6 @@ def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -
     """Advance valves and oil by one ``step`` (s) and return ``wrench`` with the actuators' added."""
     states, parameters, unit_vectors = plant.actuator_states, plant.actuators, plant.unit_vectors
     fx, fy, fz, mx, my, mz = wrench
-    drawn = 0.0
-    returned = 0.0
     for i in range(states.shape[0]):
         dx = m.px - parameters[i, ACTUATOR.base_joint]
         dy = m.py - parameters[i, ACTUATOR.base_joint + 1]
@@ -213,8 +211,9 @@ def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -
             move_electric(plant, i, length, rate, opening, step)
         else:
             taken, given = move_oil(plant, i, length, rate, opening, step)
-            drawn += taken
-            returned += given
+            pack = plant.supply_state[int(parameters[i, ACTUATOR.supply])]
+            pack[SUPPLY_STATE.step_drawn] += taken
+            pack[SUPPLY_STATE.step_returned] += given
         force = states[i, ACTUATOR_STATE.force]
         fx += force * ex
         fy += force * ey
@@ -229,8 +228,11 @@ def add_actuators(plant: PlantArrays, m: MidStep, wrench: Wrench, step: float) -
         unit_vectors[i, 3] = tx
         unit_vectors[i, 4] = ty
         unit_vectors[i, 5] = tz
-    plant.supply_state[SUPPLY_STATE.drawn] += drawn
-    plant.supply_state[SUPPLY_STATE.returned] += returned
+    for k in range(plant.supply_state.shape[0]):
+        pack = plant.supply_state[k]
+        pack[SUPPLY_STATE.drawn] += pack[SUPPLY_STATE.step_drawn]
+        pack[SUPPLY_STATE.returned] += pack[SUPPLY_STATE.step_returned]
+        pack[SUPPLY_STATE.step_drawn] = pack[SUPPLY_STATE.step_returned] = 0.0
     return fx, fy, fz, mx, my, mz
 
 

@@ -51,6 +51,15 @@ class DeviationTruth(Settings):
     seed: int = Field(ge=0, le=2**31 - 1)
 
 
+class ValveTruth(Settings):
+    """True values of one of several valves in parallel."""
+
+    gain: Ratio = Field(default=1.0, gt=0)
+    """Its flow over that of the actuator's like valves."""
+    delay: Time | None = Field(default=None, ge=0)
+    """Otherwise that of the actuator's valves."""
+
+
 class ActuatorTruth(Settings):
     """True values of one actuator; what is left out is nominal, with the seeded deviation."""
 
@@ -83,6 +92,8 @@ class ActuatorTruth(Settings):
     """Of an electric drive."""
     speed_gain: float | None = Field(default=None, gt=0)
     """Speed of an electric drive over the one asked for."""
+    valves: tuple[ValveTruth, ...] | None = None
+    """How each of the valves in parallel differs from the values above, which are those of all."""
     transducer_scale: float = Field(default=1.0, gt=0)
     """Reading of the length transducer per true length."""
     transducer_offset: Length = 0.0
@@ -120,17 +131,17 @@ class SupplyTruth(Settings):
     """Time constant of the pump's delivery."""
     line_volume: Volume = Field(default=0.03, gt=0)
     """Oil in lines and manifolds, whose compression is all that is left below the precharge."""
-    line_loss: Pressure = Field(default=2.0e5, ge=0)
-    """Pressure lost between accumulators and valves at the pump's full flow."""
+    line_loss: Pressure | None = Field(default=None, ge=0)
+    """Pressure lost between accumulators and valves at the flow that the lines are made for; as tank and
+    cooler those of the table's settings where they are left out."""
     bleed_time: Time = Field(default=4.0, gt=0)
     """Time in which the unloading valve would empty full accumulators at full pressure."""
     tank_volume: Volume | None = Field(default=None, gt=0)
-    """Otherwise that of the table's settings."""
     heat_capacity: float = Field(default=1.65e6, gt=0)
     """Of the oil, J/(m³ K): 870 kg/m³ and 1900 J/(kg K)."""
-    cooling: float = Field(default=2.0e4, ge=0)
+    cooling: float | None = Field(default=None, ge=0)
     """Heat drawn by the cooler per kelvin above its set temperature (W/K)."""
-    cooler_temperature: Temperature = 313.15
+    cooler_temperature: Temperature | None = None
 
 
 class SprungTruth(Settings):
@@ -247,7 +258,7 @@ def true_actuators(table: TableSettings, truth: PlantTruth) -> list[dict[str, fl
         values["breakaway"] *= float(row[_SPREAD.index("coulomb")])
         if name in stated:
             own = stated[name].model_dump(
-                exclude_none=True, exclude={"link", "transducer_scale", "transducer_offset"}
+                exclude_none=True, exclude={"link", "valves", "transducer_scale", "transducer_offset"}
             )
             foreign = sorted(set(own) - set(values))
             if foreign:

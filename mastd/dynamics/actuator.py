@@ -6,8 +6,10 @@ the no-load speed of an opening o under the load F is
 
     v = G φ(o') √(A p_s − A p_r ∓ F),   φ(o) = o/√(1 + (s o)²),   o' = o less the overlap,
 
-A of the chamber that is fed for p_s, the other one's for p_r. An electric drive has a constant stiffness with
-a damper beside it, and a speed in proportion to the "opening", what is commanded over its maximum.
+A of the chamber that is fed for p_s, the other one's for p_r; ports of unlike gains K are in G alone,
+G = K₁/√(A₁³ + A₂³ (K₁/K₂)²). A single-acting cylinder is one whose A₂ is 0. An electric drive has a constant
+stiffness with a damper beside it, and a speed in proportion to the "opening", the command over its
+maximum.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ class ActuatorRow(NamedTuple):
     damping: Annotated[int, Entry("N s/m", "of an electric drive, beside its stiffness")]
     full_speed: Annotated[int, Entry("m/s", "of an electric drive, 0 where a valve makes the speed")]
     felt_friction: Annotated[int, Entry("1", "1 where the measured force has the seals' friction in it")]
+    supply: Annotated[int, Entry("1", "number of the supply")]
 
 
 ACTUATOR = index_table(ActuatorRow)
@@ -70,10 +73,8 @@ def actuator_rows(table: TableSettings, identified: IdentifiedSettings | None = 
 
     Raises SettingsError if the identified actuators are not those of the table.
     """
-    back = table.supply.return_pressure if table.supply is not None else 0.0
-    rows = np.array(
-        [_nominal(link, type_, back) for link, type_ in zip(table.links, table.types, strict=True)]
-    )
+    each = zip(table.links, table.types, table.fed_by, strict=True)
+    rows = np.array([_nominal(link, type_, supply) for link, type_, supply in each])
     if identified is None:
         return rows
     found = {actuator.link: actuator for actuator in identified.links}
@@ -97,7 +98,7 @@ def valve_delays(table: TableSettings, identified: IdentifiedSettings | None = N
     return [found[actuator.name] for actuator in table.links]
 
 
-def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) -> FloatArray:
+def _nominal(link: LinkSettings, type_: ActuatorType, supply: int) -> FloatArray:
     friction = type_.body.friction
     row = np.zeros(ACTUATOR_COLUMNS)
     row[ACTUATOR.neutral_length] = link.neutral_length
@@ -113,16 +114,15 @@ def _nominal(link: LinkSettings, type_: ActuatorType, return_pressure: float) ->
         row[ACTUATOR.full_speed] = electric.maximum_speed
         return row
     cylinder, valve = type_.cylinder, type_.valve
-    first, second = cylinder.piston_areas
-    port_gain = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
-    row[ACTUATOR.area_1], row[ACTUATOR.area_2] = first, second
+    row[ACTUATOR.area_1], row[ACTUATOR.area_2] = cylinder.piston_areas
     row[ACTUATOR.column] = link.stroke + cylinder.dead_length
     row[ACTUATOR.bulk_modulus] = cylinder.bulk_modulus
-    row[ACTUATOR.gain] = port_gain / math.sqrt(first**3 + second**3)
-    row[ACTUATOR.saturation] = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+    row[ACTUATOR.gain] = valve.speed_gain(cylinder.piston_areas)
+    row[ACTUATOR.saturation] = valve.bend
     row[ACTUATOR.overlap] = valve.overlap
-    row[ACTUATOR.leak_speed] = cylinder.leakage / (0.5 * (first + second)) ** 2
-    row[ACTUATOR.return_pressure] = return_pressure
+    row[ACTUATOR.leak_speed] = cylinder.leakage / cylinder.mean_area**2
+    row[ACTUATOR.return_pressure] = type_.supply.return_pressure
+    row[ACTUATOR.supply] = supply
     return row
 
 
@@ -176,7 +176,8 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
     )
     still = fed * supply - drained * row[ACTUATOR.return_pressure]
     left = still - load if extends else still + load
-    return float(max(left, MIN_AVAILABLE * max(still, 1.0)))
+    full = still if fed > 0.0 else drained * supply
+    return float(max(left, MIN_AVAILABLE * max(full, 1.0)))
 
 
 @fused_kernel

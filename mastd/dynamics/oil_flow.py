@@ -1,7 +1,6 @@
 """The nominal hydraulics of a motion: flow through the valves, oil from the supply, oil as springs.
 
-Flow through a fully open valve: Q_rated · sqrt(Δp/Δp_rated), Δp the drop over both lands: supply less return
-less what the load takes.
+Flow through fully open valves by the orifice law over both lands, as in ``mastd.dynamics.actuator``.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from mastd.kinematics.geometry import Geometry
 from mastd.settings.table.hydraulics import ActuatorSettings
 from mastd.settings.table.table import TableSettings
 
-HYDRAULIC_COLUMNS = 8
+HYDRAULIC_COLUMNS = 10
 
 
 def hydraulic_constants(table: TableSettings) -> FloatArray:
     """Return what ``valve_ratio`` and ``oil_flow`` need of each actuator, (n, HYDRAULIC_COLUMNS).
 
-    Areas of chamber 1 and 2 in m², leakage in m³/(s Pa), rated flow over the root of half the rated drop, and
-    supply less return pressure in Pa; of an electric drive instead, maximum speed in m/s, power in W and
-    moving mass in kg.
+    Areas of chamber 1 and 2 in m², leakage in m³/s per N of force, speed of the fully open valves in m/s per
+    √N, supply and return pressure in Pa, number of the supply; of an electric drive instead, maximum speed in
+    m/s, power in W and moving mass in kg.
     """
-    drop = table.supply.pressure - table.supply.return_pressure if table.supply is not None else 0.0
     rows = np.zeros((len(table.links), HYDRAULIC_COLUMNS))
-    for row, type_ in zip(rows, table.types, strict=True):
+    for row, type_, number in zip(rows, table.types, table.fed_by, strict=True):
         if type_.electric is not None:
             electric = type_.electric
-            row[5:] = electric.maximum_speed, electric.maximum_power, electric.moving_mass
+            row[7:] = electric.maximum_speed, electric.maximum_power, electric.moving_mass
             continue
-        valve = type_.valve
-        full_flow = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop)
-        row[:5] = *type_.cylinder.piston_areas, type_.cylinder.leakage, full_flow, drop
+        cylinder, valve, supply = type_.cylinder, type_.valve, type_.supply
+        areas, leakage = cylinder.piston_areas, cylinder.leakage / cylinder.mean_area
+        open_gain = valve.saturation * valve.speed_gain(areas)
+        row[:7] = *areas, leakage, open_gain, supply.pressure, supply.return_pressure, number
     return rows
 
 
@@ -49,28 +48,25 @@ def valve_ratio(hydraulics: FloatArray, rate: float, force: float) -> float:
     (HYDRAULIC_COLUMNS,) is its row of ``hydraulic_constants``; ``rate`` of the length in m/s, ``force`` of
     the actuator in N (push positive).
     """
-    if hydraulics[5] > 0.0:
-        return float(abs(rate) * max(1.0 / hydraulics[5], abs(force) / hydraulics[6]))
-    area = hydraulics[0] if rate > 0.0 else hydraulics[1]
-    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
+    if hydraulics[7] > 0.0:
+        return float(abs(rate) * max(1.0 / hydraulics[7], abs(force) / hydraulics[8]))
+    fed, drained, load = hydraulics[0], hydraulics[1], force
     if rate < 0.0:
-        load = -load
-    drop = hydraulics[4] - load
-    flow = area * abs(rate)
-    if not drop > 0.0:
+        fed, drained, load = hydraulics[1], hydraulics[0], -force
+    left = fed * hydraulics[4] - drained * hydraulics[5] - load
+    if not left > 0.0:
         return math.inf
-    ratio: float = flow / (hydraulics[3] * math.sqrt(0.5 * drop))
+    ratio: float = abs(rate) / (hydraulics[3] * math.sqrt(left))
     return ratio
 
 
 @fused_kernel
 def oil_flow(hydraulics: FloatArray, rate: float, force: float) -> float:
     """Return the oil in m³/s that an actuator draws from the supply: piston travel and leakage."""
-    if hydraulics[5] > 0.0:
+    if hydraulics[7] > 0.0:
         return 0.0
     area = hydraulics[0] if rate > 0.0 else hydraulics[1]
-    load = force / (0.5 * (hydraulics[0] + hydraulics[1]))
-    flow: float = area * abs(rate) + hydraulics[2] * abs(load)
+    flow: float = area * abs(rate) + hydraulics[2] * abs(force)
     return flow
 
 
@@ -80,14 +76,17 @@ def drain(
 ) -> float:
     """Return the oil in the accumulators after one play of ``flows`` (n,) in m³/s, ``spacing`` s apart.
 
-    Starts with ``oil`` m³; the pump refills up to ``full``. ``lowest`` (2,) takes the least volume met and
-    its index if it is below the one found so far.
+    Starts with ``oil`` m³; the pump refills up to ``full``. ``lowest`` (4,) takes the least volume met and
+    its index if it is below the one found so far, and after the volume that is to be left the index at which
+    it is gone, if it was not before (−1).
     """
     for k in range(len(flows)):
         oil = min(full, oil + (pump_flow - flows[k]) * spacing)
         if oil < lowest[0]:
             lowest[0] = oil
             lowest[1] = k
+        if oil < lowest[2] and lowest[3] < 0.0:
+            lowest[3] = k
     return oil
 
 

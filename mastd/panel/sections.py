@@ -138,13 +138,20 @@ def forces(view: View, display: Display) -> list[Lines]:
     else:
         known = 0 <= stage < len(STAGES)
         stage_text = f"stage {STAGES[int(stage)] if known else f'{stage:.0f}'}"
-    full = number(view.description, "supply_pressure_pa")
-    pressure = shown(number(status, "supply", "pressure_pa"), 1e-5, ".0f", "bar")
-    electric = "supply_pressure_pa" in view.description and full is None
-    of_full = f" of {full * 1e-5:.0f}" if full else ""
     force, name = _internal_force(view)
+    supplies = entries(view.description, "supplies")
+    each = len(entries(status, "supply", "each"))
+    electric = "supplies" in view.description and not supplies
+    pressures = [number(status, "supply", "each", k, "pressure_pa") for k in range(each)]
+    told = []
+    for k, pressure in enumerate(pressures or [number(status, "supply", "pressure_pa")]):
+        full, supply = number(supplies, k, "pressure_pa"), text(supplies, k, "name")
+        of_full = f" of {full * 1e-5:.0f}" if full else ""
+        told.append(f"{supply} {shown(pressure, 1e-5, '.0f', 'bar')}{of_full}".lstrip())
+    charged = [number(status, "supply", "each", k, "charged") or 0.0 for k in range(each)]
+    waiting = f", {min(charged):.0%} charged" if each and value(status, "state") in ("LOW", "HIGH") else ""
     pieces: list[Piece] = [
-        stage_text if electric else f"{pressure}{of_full}, {stage_text}",
+        stage_text if electric else f"{', '.join(told)}, {stage_text}{waiting}",
         ("   internal ", QUIET),
         force,
         ("   residual ", QUIET),

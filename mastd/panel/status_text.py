@@ -78,7 +78,7 @@ def _loop_lines(status: dict[str, Any], freedoms: Collection[str]) -> list[str]:
         f"  profile      {_profile(profile)}",
         f"  span         {_percent(level['now'])} (command {_percent(level['target'])}, "
         f"max. {_percent(level['limit'])})",
-        f"  supply       {_pressure(supply['pressure_pa'])}, {_stage(supply['stage'])}",
+        f"  supply       {_supply(supply, waits=status['state'] in ('LOW', 'HIGH'))}",
         f"  missed       {_count(status['missed'])} periods; {_count(status['dropped'])} frames not recorded",
         *_room(status.get("recording_left_s")),
         f"  pose         {_pose(status['pose'], freedoms)}",
@@ -192,6 +192,16 @@ def _stage(stage: int | None) -> str:
     if stage is None:
         return f"stage {UNKNOWN}"
     return STAGES[stage] if 0 <= stage < len(STAGES) else str(stage)
+
+
+def _supply(supply: dict[str, Any], *, waits: bool) -> str:
+    """Return pressure and stage, of several supplies each pressure; how far charged while the table waits."""
+    each = supply.get("each", ())
+    told = [f"{number}: {_pressure(own['pressure_pa'])}" for number, own in enumerate(each, start=1)]
+    pressures = ", ".join(told) if len(told) > 1 else _pressure(supply["pressure_pa"])
+    charged = [own["charged"] or 0.0 for own in each]
+    wait = f"; accumulators {min(charged):.0%} charged, the table waits for them" if waits and charged else ""
+    return f"{pressures}, {_stage(supply['stage'])}{wait}"
 
 
 def _pressure(pascal: float | None) -> str:

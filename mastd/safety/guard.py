@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from mastd.safety.codes import CODES, Code, bits
 from mastd.safety.inspection import LIMIT, LIMITS, MEMORY, READING, GuardModel, GuardState
 from mastd.settings.daemon.daemon import GuardSettings
 from mastd.settings.table.actuators import force_readings
-from mastd.settings.table.hydraulics import SupplyLimitSettings
 from mastd.settings.table.internal_forces import force_patterns
 from mastd.settings.table.table import TableSettings
 
@@ -49,6 +48,16 @@ RAISED = MOTION | bits(Code.STROKE)
 """Watched while the table is up."""
 
 
+SUPPLY_SCALARS = {
+    Code.SUPPLY_PRESSURE: ("supply_pressure", "minimum_pressure", ""),
+    Code.SUPPLY_FLOW: ("supply_flow", "", "maximum_flow"),
+    Code.OIL_TEMPERATURE: ("oil_temperature", "", "maximum_oil_temperature"),
+    Code.OIL_LEVEL: ("oil_level", "minimum_oil_level", ""),
+    Code.FILTER_PRESSURE_DROP: ("filter_pressure_drop", "", "maximum_filter_pressure_drop"),
+}
+"""Value of a sample with the least and the largest one of ``SupplyLimitSettings``."""
+
+
 @dataclass(frozen=True)
 class Scalar:
     """A condition that is one number of the frame: good within [lowest, highest]."""
@@ -59,6 +68,8 @@ class Scalar:
     highest: float
     leaks: bool = False
     """A good sample takes one off the count instead of clearing it."""
+    index: int = -1
+    """Of the supply, where there are several."""
 
 
 def scalars(table: TableSettings) -> tuple[Scalar, ...]:
@@ -69,23 +80,18 @@ def scalars(table: TableSettings) -> tuple[Scalar, ...]:
         Scalar(Code.REDUNDANCY, "redundancy_residual", -residual, residual),
         Scalar(Code.LENGTH_DRIFT, "redundancy_residual", -drift, drift, leaks=True),
         Scalar(Code.CONDITIONING, "conditioning", 0.0, limits.conditioning),
-        *(_oil_scalars(table.supply.limits) if table.supply is not None else ()),
+        *(one for code in SUPPLY_SCALARS for one in _of_supplies(table, code)),
     )
 
 
-def _oil_scalars(supply: SupplyLimitSettings) -> tuple[Scalar, ...]:
-    return (
-        Scalar(Code.SUPPLY_PRESSURE, "sample.supply_pressure", supply.minimum_pressure, math.inf),
-        Scalar(Code.SUPPLY_FLOW, "sample.supply_flow", -math.inf, supply.maximum_flow),
-        Scalar(Code.OIL_TEMPERATURE, "sample.oil_temperature", 0.0, supply.maximum_oil_temperature),
-        Scalar(Code.OIL_LEVEL, "sample.oil_level", supply.minimum_oil_level, math.inf),
-        Scalar(
-            Code.FILTER_PRESSURE_DROP,
-            "sample.filter_pressure_drop",
-            -math.inf,
-            supply.maximum_filter_pressure_drop,
-        ),
-    )
+def _of_supplies(table: TableSettings, code: Code) -> Iterator[Scalar]:
+    """Yield a condition of the supplies, for each of them."""
+    field, lowest, highest = SUPPLY_SCALARS[code]
+    several = len(table.packs) > 1
+    for index, supply in enumerate(table.packs.values()):
+        low = getattr(supply.limits, lowest) if lowest else 0.0 if code is Code.OIL_TEMPERATURE else -math.inf
+        high = getattr(supply.limits, highest) if highest else math.inf
+        yield Scalar(code, f"sample.{field}", low, high, index=index if several else -1)
 
 
 def _limits(table: TableSettings, guard: GuardSettings) -> FloatArray:
@@ -145,6 +151,7 @@ class Guard:
         beside = table.sensors.displacement
         self._patterns = force_patterns(table)
         self._actuators = [link.name for link in table.links]
+        self._supplies = list(table.packs)
         delays: IntArray = np.zeros(CODES, dtype=np.int64)
         for code, delay in _delays(guard).items():
             delays[code] = round(delay / period)
@@ -160,7 +167,9 @@ class Guard:
             patterns=np.array([pattern.limit for pattern in self._patterns]),
             limits=_limits(table, guard),
             ranges=np.array([one.range for one in readings]).reshape(-1, 2),
-            scalars=np.array([[columns[one.field], one.code, one.leaks] for one in checks]),
+            scalars=np.array(
+                [[columns[one.field] + max(one.index, 0), one.code, one.leaks, one.index] for one in checks]
+            ),
             bounds=np.array([[one.lowest, one.highest] for one in checks]),
             delays=delays,
         )
@@ -184,10 +193,15 @@ class Guard:
     def describe(self, code: Code) -> str:
         """Return what was measured against which limit, for the fault's cause."""
         detail_format = _DETAILS.get(code)
-        actuator, value, limit = self.state.detail[code]
+        index, value, limit = self.state.detail[code]
         if code is Code.INTERNAL_FORCE:
-            return self._describe_pattern(int(actuator), value, limit)
-        return detail_format.text(int(actuator), value, limit) if detail_format else ""
+            return self._describe_pattern(int(index), value, limit)
+        if detail_format is None:
+            return ""
+        if code in SUPPLY_SCALARS:
+            name = f"supply {self._supplies[int(index)]}: " if index >= 0 else ""
+            return name + detail_format.text(-1, value, limit)
+        return detail_format.text(int(index), value, limit)
 
     def _describe_pattern(self, index: int, value: float, limit: float) -> str:
         pattern = self._patterns[index]

@@ -65,6 +65,7 @@ class ScalarRow(NamedTuple):
     column: Annotated[int, Entry("1", "column in the frame")]
     code: Annotated[int, Entry("1", "code of the fault")]
     leaks: Annotated[int, Entry("1", "a value within the limits takes one off the count")]
+    number: Annotated[int, Entry("1", "of the like ones, −1 for the only one")]
 
 
 LIMIT = index_table(LimitRow)
@@ -80,7 +81,7 @@ class GuardModel(NamedTuple):
     ``neutral_lengths``, ``strokes`` (m,) in m and ``reaches`` (m,) in m/s, the fastest that a length can
     change; maximum ``velocities``, ``forces`` and ``accelerations`` (n,) along the actuators; ``patterns``
     (n − 6,) in N, the limits of the patterns of internal force; ``limits`` (LIMITS,); ``ranges`` (r, 2) of
-    the readings of the forces, calibrated, lowest and highest; ``scalars`` (k, 3) and ``bounds`` (k, 2),
+    the readings of the forces, calibrated, lowest and highest; ``scalars`` (k, 4) and ``bounds`` (k, 2),
     minimum and maximum, of the conditions that are one number of the frame; ``delays`` in samples.
     """
 
@@ -342,20 +343,25 @@ def inspect_scalars(frame: FloatArray, converged: bool, model: GuardModel, state
     """Return the mask of the conditions that are one number of the frame each, and of a pose not found.
 
     Where a condition leaks, a value within its bounds takes one off the count instead of clearing it: the
-    condition has to last longer than not.
+    condition has to last longer than not. Of several with one code, which follow on one another, the first
+    that is not within its bounds counts.
     """
     mask = _count(FORWARD_KINEMATICS, not converged, -1, 0.0, 0.0, model, state)
-    counts = state.counts
-    for k in range(model.scalars.shape[0]):
+    counts, last, outside = state.counts, model.scalars.shape[0] - 1, -1
+    for k in range(last + 1):
         value, code = frame[model.scalars[k, SCALAR.column]], model.scalars[k, SCALAR.code]
         low, high = model.bounds[k, 0], model.bounds[k, 1]
         inside = low <= value <= high
+        if code == outside or (inside and k < last and model.scalars[k + 1, SCALAR.code] == code):
+            continue
+        outside = -1 if inside else code
         if inside and model.scalars[k, SCALAR.leaks]:
             counts[code] = max(counts[code] - 1, 0)
             if counts[code] > model.delays[code]:
                 mask |= 1 << code
         else:
-            mask |= _count(code, not inside, -1, value, low if value < low else high, model, state)
+            index = model.scalars[k, SCALAR.number]
+            mask |= _count(code, not inside, index, value, low if value < low else high, model, state)
     return mask
 
 

@@ -50,7 +50,7 @@ def settle_chambers(rig: LineRig) -> None:
     """
     block = rig.plant._block
     states, rows = block.actuator_states, block.actuators
-    total = block.supply_state[SUPPLY_STATE.pressure] + block.supply[SUPPLY.return_pressure]
+    total = block.supply_state[0, SUPPLY_STATE.pressure] + block.supply[0, SUPPLY.return_pressure]
     missing = total - states[:, ACTUATOR_STATE.pressure_1] - states[:, ACTUATOR_STATE.pressure_2]
     reach = rows[:, ACTUATOR.dead_length] + rows[:, ACTUATOR.stroke]
     extension = states[:, ACTUATOR_STATE.length] - rows[:, ACTUATOR.neutral_length]

@@ -44,3 +44,20 @@ def named_types(vertical: float = 1.0, *, gains: bool = False) -> str:
         link["actuator"] = "vertical" if re.match("vertical", link["name"]) else "horizontal"
     # Without what is the same object twice: the settings take no aliases.
     return yaml.safe_dump(json.loads(json.dumps(table)), sort_keys=False)
+
+
+EAST = {"pressure": "280 bar", "pump_flow": "3000 L/min", "minimum_pressure": "190 bar"}
+
+
+def two_supplies() -> str:
+    """Return the text of the table: ``south`` of 210 bar feeds 1 and 2, ``east`` of 280 bar 3 and 4."""
+    text = (ROOT / "config" / "tables" / "biaxial" / "table.yaml").read_text(encoding="utf-8")
+    start, end = text.index("supply:\n"), text.index("actuator:\n")
+    block = re.sub(r"^", "  ", text[start + len("supply:\n") : end].rstrip(), flags=re.MULTILINE)
+    own = block
+    for key, value in EAST.items():
+        own = re.sub(rf"(^ +{key}:) [\d.]+ \S+", rf"\1 {value}", own, count=1, flags=re.MULTILINE)
+    text = f"{text[:start]}supplies:\n  south:\n{block}\n  east:\n{own}\n\n{text[end:]}"
+    for side, name in (("longitudinal", "south"), ("lateral", "east")):
+        text = re.sub(rf"(- name: {side} \w+\n)(    table_joint)", rf"\1    supply: {name}\n\2", text)
+    return text

@@ -43,7 +43,7 @@ def measurement_of(played: Played, table: TableSettings) -> Measurement:
         lengths=played.channels("length.1", actuators),
         pressures=scale * chambers + offset,
         spools=played.channels("spool.1", actuators),
-        supply=played.channels("supply.supply_pressure", 2),
+        supply=np.repeat(played.channels("supply.supply_pressure", 2)[:, None], actuators, axis=1),
         accelerometers=played.channels("accelerometer.1", len(sensors)) * [one.scale for one in sensors]
         + [one.offset for one in sensors],
         pose=played.channels("pose.surge", 6),

@@ -94,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{profile.name}\n{stability.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
         print(f"{feedback.text()}\n{result.text()}")
+        print("\n".join(supply.text(name) for name, supply in table.packs.items()))
         print("".join(f"  {path}: {problem}\n" for problem in missing), end="")
         if profile.all_rigs() and rigs is None:
             print(f"  uses {', '.join(profile.all_rigs())}: check them with --rigs FILE")

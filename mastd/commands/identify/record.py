@@ -112,7 +112,7 @@ def play_of(run: Run, table: TableSettings) -> Play:
         lengths=sampled(_numbered("length", actuators)),
         pressures=scale * chambers + offset,
         spools=sampled(_numbered("spool", actuators)),
-        supply=sampled(["supply.supply_pressure", "supply.return_pressure"]),
+        supply=np.stack([sampled(_of_supplies(name, table)) for name in ("supply", "return")], axis=2),
         accelerometers=sampled(_numbered("accelerometer", sensors))
         * [sensor.scale for sensor in accelerometers]
         + [sensor.offset for sensor in accelerometers],
@@ -124,6 +124,14 @@ def play_of(run: Run, table: TableSettings) -> Play:
         trims=commanded("trim"),
     )
     return Play(measured, rows.bridged)
+
+
+def _of_supplies(line: str, table: TableSettings) -> list[str]:
+    """Return the channel of a line's pressure for the supply of each actuator."""
+    name = f"supply.{line}_pressure"
+    return [
+        f"{name}.{k + 1}" if table.supply is None and len(table.packs) > 1 else name for k in table.fed_by
+    ]
 
 
 def _numbered(quantity: str, count: int) -> list[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mastd.kinematics.geometry import Geometry
     from mastd.motion.preflight.performance import AxisPerformance, Bound
     from mastd.settings.table.internal_forces import ForcePattern
+    from mastd.settings.table.supply import SupplySettings
     from mastd.settings.table.table import TableSettings
 
 _SHOW = """
@@ -121,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
             "heaviest_kg": heaviest * table.body.mass,
             "axes": [_axis_document(axis) for axis in axes],
             "stability": {**proof.document(), **(margins.document() if margins else {})},
+            "supplies": [_supply_document(*each) for each in table.packs.items()],
             "warnings": warnings,
         }
         print(json.dumps(document, allow_nan=False))
@@ -131,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
             spring_words(table), "oil columns and drives"
         )
         print(f"{what} at neutral, bare: " + ", ".join(f"{axis} {hz:.1f} Hz" for hz, axis in modes))
+        print("".join(f"{supply.text(name)}\n" for name, supply in table.packs.items()), end="")
         print(f"\n{_axes_text(axes, heaviest * table.body.mass)}\n\n{proof.text()}")
         print(f"{margins.text()}\n" if margins else "", end="")
         print("".join(f"warning: {warning}\n" for warning in warnings), end="")
@@ -161,6 +164,17 @@ def _draw(table: TableSettings, geometry: Geometry, bare: TableModel, heaviest: 
     )
 
 
+def _supply_document(name: str, supply: SupplySettings) -> dict[str, object]:
+    return {
+        "name": name,
+        "pressure_pa": supply.pressure,
+        "pump_flow_m3_s": supply.pump_flow,
+        "oil_m3": supply.accumulator.oil(supply.pressure),
+        "usable_oil_m3": supply.usable_oil,
+        "charge_time_s": supply.charge_time,
+    }
+
+
 def _tonnes(mass: float) -> str:
     """Return a mass in kg as a figure in t, without an exponent."""
     return f"{mass / 1e3:.3g}" if mass < 999.5e3 else f"{mass / 1e3:.0f}"
@@ -187,7 +201,7 @@ def _actuators(table: TableSettings) -> list[ActuatorFigures]:
             link.actuator,
             type_.body.maximum_force,
             link.stroke,
-            type_.no_load_speed(table.supply),
+            type_.no_load_speed(),
             type_.electric.kind if type_.electric is not None else "hydraulic",
             type_.feedback,
             type_.lag.natural_frequency,

@@ -5,12 +5,26 @@ import { UNKNOWN, brief, duration, fixed, quantity } from "./format.js";
 
 const STAGES = ["off", "low", "high"];
 
+/** Pressure of the supply, of several each. */
+function pressures(supply) {
+  const each = supply.each ?? [];
+  if (supply.pressure_pa === null) return [];
+  return (each.length > 1 ? each : [supply]).map((own) => quantity(own.pressure_pa, "Pa")).join(" · ");
+}
+
+/** How far the accumulators are charged while the table waits for them. */
+function waiting({ state, supply }) {
+  const charged = (supply.each ?? []).map((own) => own.charged ?? 0);
+  if (!charged.length || (state !== "LOW" && state !== "HIGH")) return "";
+  return `, accumulators ${fixed(100 * Math.min(...charged), 0)} % charged`;
+}
+
 /** Facts in rows: [name, text, tone]. */
 function facts(status, describe) {
   const { supply, cycle_time: cycle } = status;
   const period = describe ? 1 / describe.rate_hz : null;
   const rows = [
-    ["Supply", [supply.pressure_pa === null ? [] : quantity(supply.pressure_pa, "Pa"), STAGES[supply.stage] ?? UNKNOWN].flat().join(", "), "idle"],
+    ["Supply", [pressures(supply), `${STAGES[supply.stage] ?? UNKNOWN}${waiting(status)}`].flat().join(", "), "idle"],
     ["Internal force", internal(status, describe), "idle"],
     ["Residual", `${fixed(status.residual_m === null ? null : status.residual_m * 1e6, 1)} µm`, "idle"],
     ["Max. following error", following(status.following_peak_m), "idle"],

@@ -51,7 +51,7 @@ def valve_commands(measured: Measurement, table: TableSettings) -> FloatArray:
     lengths = _between(measured.lengths, ticks)
     areas = rows[:, [ACTUATOR.area_1, ACTUATOR.area_2]] * [1.0, -1.0]
     forces = _between(np.sum(measured.pressures * areas, axis=2), ticks)
-    supply = _follow(_between(measured.supply[:, :1], ticks), SUPPLY_FILTER_TIME, tick)
+    supply = _follow(_between(measured.supply[:, :, 0], ticks), SUPPLY_FILTER_TIME, tick)
     force_rates = np.diff(measured.force_commands, axis=0, prepend=measured.force_commands[:1])
     bound = MAX_FORCE_RATE_SPEED * stiffness
     force_rates = np.clip(force_rates / measured.period, -bound, bound)
@@ -93,7 +93,8 @@ def _opening(
     available = at_rest
     if orifice_law:
         available = at_rest + np.where(extends, -load, load)
-    available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(at_rest, 1.0))
+    full = np.where(second > 0.0, at_rest, first * supply)
+    available = np.maximum(available, MIN_PRESSURE_RATIO * np.maximum(full, 1.0))
     ratio = np.abs(speed) / (gain * np.sqrt(available))
     straight = np.maximum(1.0 - (bend * ratio) ** 2, 1e-12)
     return np.asarray(np.sign(speed) * np.minimum(ratio / np.sqrt(straight), 1.0))

@@ -93,7 +93,7 @@ def find(measured: Measurement, table: TableSettings) -> Findings:
                 at_once.lengths[:, index] - actuator.neutral_length,
                 at_once.pressures[:, index],
                 at_once.spools[:, index],
-                at_once.supply,
+                at_once.supply[:, index],
                 actuator.stroke,
                 type_.cylinder,
                 type_.valve,

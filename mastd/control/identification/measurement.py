@@ -29,7 +29,7 @@ class Measurement:
     spools: FloatArray
     """(k, n) ratio of the full opening, towards chamber 1 positive."""
     supply: FloatArray
-    """(k, 2) Pa: supply and return pressure."""
+    """(k, n, 2) Pa: pressure of the supply and return pressure of each actuator."""
     accelerometers: FloatArray
     """(k, s) m/s², specific force along each sensor's axis."""
     pose: FloatArray

@@ -12,7 +12,6 @@ L; the overlap and the spool's zero enter by their derivatives, repeated until t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -82,10 +81,11 @@ def fit_oil(
     column = stroke + actuator.dead_length
     areas = np.array(actuator.piston_areas)
     volumes = areas * np.stack((column + extension, column - extension), axis=1)
+    chambers = slice(1) if actuator.single_acting else slice(2)
     leaked = _integral(pressures[:, 0] - pressures[:, 1], period)
     orifices = _orifices(pressures, supply)
     keep = _interior(len(spool), period)
-    target = _banded(volumes, period)[keep] / areas
+    target = _banded(volumes, period)[keep, chambers] / areas[chambers]
     overlap, zero = valve.overlap, 0.0
     fit = None
     for _ in range(_MAX_ROUNDS):
@@ -100,7 +100,7 @@ def fit_oil(
             ),
             axis=2,
         )
-        design = _banded(design, period)[keep] / areas[:, None]
+        design = _banded(design, period)[keep, chambers] / areas[chambers, None]
         fit = least_squares(design, target, round(BLOCK_TIME / period))
         steps = fit.values[[_OIL.overlap, _OIL.zero]] / fit.values[_OIL.gain]
         overlap = min(max(overlap + steps[0], 0.0), _MAX_OVERLAP)
@@ -146,15 +146,14 @@ def _flow(
     orifices: tuple[FloatArray, FloatArray],
     valve: ValveSettings,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the nominal valve's flow into each chamber (k, 2) and its derivative by the opening, signed."""
-    full = valve.rated_flow / math.sqrt(0.5 * valve.rated_pressure_drop) / valve.saturation
-    bend = math.sqrt(1.0 - valve.saturation**2) / valve.saturation
+    """Return the nominal valves' flow into each chamber (k, 2) and its derivative by the opening, signed."""
+    ports, bend = valve.port_gain * np.array([1.0, valve.port_ratio]), valve.bend
     opening = spool - zero
     port = np.clip(np.abs(opening) - overlap, 0.0, 1.0)
     root = np.where(opening[:, None] > 0.0, *orifices)
     factor = 1.0 / np.sqrt(1.0 + (bend * port) ** 2)
-    flow = (full * port * factor)[:, None] * root
-    slope = np.where(port > 0.0, full * factor**3, 0.0)[:, None] * root
+    flow = (port * factor)[:, None] * root * ports
+    slope = np.where(port > 0.0, factor**3, 0.0)[:, None] * root * ports
     return flow, slope * np.sign(opening)[:, None]
 
 

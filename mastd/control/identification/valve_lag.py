@@ -96,7 +96,9 @@ def _result(
 ) -> LagFit:
     dead_time, natural_frequency, damping_ratio = (float(value) for value in values)
     omega = 2.0 * math.pi * natural_frequency
-    delay = dead_time + 2.0 * damping_ratio / omega - low_frequency_lag(valve)
+    delay = (
+        dead_time + 2.0 * damping_ratio / omega - valve.damping_ratio / (math.pi * valve.natural_frequency)
+    )
     slope = np.array([1.0, -2.0 * damping_ratio / omega / natural_frequency, 2.0 / omega])
     deviations = np.sqrt(np.diag(covariance))
     return LagFit(
@@ -110,11 +112,6 @@ def _result(
     )
 
 
-def low_frequency_lag(valve: ValveSettings) -> float:
-    """Return the lag in s of the nominal spool loop at low frequency, without its delay."""
-    return 2.0 * valve.damping_ratio / (2.0 * math.pi * valve.natural_frequency)
-
-
 def _second_order(omega: FloatArray, natural_frequency: float, damping_ratio: float) -> ComplexArray:
     ratio = omega / (2.0 * math.pi * natural_frequency)
     return np.asarray(1.0 / (1.0 - ratio * ratio + 2j * damping_ratio * ratio))
@@ -126,7 +123,12 @@ def _lagged(commands: FloatArray, valve: ValveSettings, tick: float) -> FloatArr
     matrix = np.array(
         [[0.0, 1.0, 0.0], [-omega * omega, -2.0 * valve.damping_ratio * omega, omega * omega], [0.0] * 3]
     )
-    step = expm(matrix * tick)
-    top = signal.ss2tf(step[:2, :2], step[:2, 2:], np.array([[1.0, 0.0]]), np.zeros((1, 1)))
+    if valve.pilot_frequency is not None:
+        pilot = 2.0 * math.pi * valve.pilot_frequency
+        matrix = np.insert(np.insert(matrix, 2, 0.0, axis=0), 2, 0.0, axis=1)
+        matrix[1, 2:], matrix[2, 2:] = [omega * omega, 0.0], [-pilot, pilot]
+    step, last = expm(matrix * tick), len(matrix) - 1
+    spool = np.eye(1, last)
+    top = signal.ss2tf(step[:last, :last], step[:last, last:], spool, np.zeros((1, 1)))
     start = signal.lfilter_zi(top[0][0], top[1]) * commands[0]
     return np.asarray(signal.lfilter(top[0][0], top[1], commands, zi=start)[0])

@@ -3,7 +3,7 @@
 With q the pose, J the Jacobian of the lengths, M and M₀ the mass matrices with and without what is carried,
 F the actuators' forces, k the stiffness of the oil where the actuators stand and kₙ that at mid-stroke, which
 the drive counts on, l the leakage rate, b the seals' viscous friction, G the valve (second order behind a
-delay), H the high-pass of the load pressure, and for every actuator
+delay and the lag of a fourth stage), H the high-pass of the load pressure, and for every actuator
 
     Ḟ = k (G u − J q̇) − l F,    M q̈ = Jᵀ (F + d (G u − J q̇) − b J q̇) − K q − C q̇,
     u = k_p (β − J q) − (c/kₙ) H F − e k⁻¹ J (JᵀJ)⁻¹ M₀ g D q̈,    β̇ = −g_β (I − J (JᵀJ)⁻¹ Jᵀ) k⁻¹ F,
@@ -17,6 +17,7 @@ One actuator of it: Merritt 1967, chapter 6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,11 +86,12 @@ class ClosedLoop:
 class _States:
     """Numbers of the states."""
 
-    def __init__(self, actuators: int) -> None:
+    def __init__(self, actuators: int, piloted: Sequence[int]) -> None:
         self.size = 0
         self.pose, self.rates = self._take(6), self._take(6)
         self.forces, self.passed, self.balance = (self._take(actuators) for _ in range(3))
         self.spools, self.speeds = self._take(actuators), self._take(actuators)
+        self.pilots = {i: self._take(1).start for i in piloted}
         self.valves = [self._take(PADE_STATES) for _ in range(actuators)]
         self.accelerations = [self._take(PADE_STATES) for _ in range(6)]
 
@@ -107,7 +109,8 @@ def closed_loop(plant: Plant, pose: FloatArray, mass_matrix: FloatArray) -> Clos
     share = np.zeros_like(jacobian)
     free = jacobian[:, geometry.free_axes]
     share[:, geometry.free_axes] = free @ np.linalg.inv(free.T @ free)
-    s = _States(geometry.actuators)
+    four_stage = [i for i, type_ in enumerate(table.types) if type_.lag.pilot is not None]
+    s = _States(geometry.actuators, four_stage)
     fixed = np.zeros((s.size, s.size))
     moved = mobility(mass_matrix, geometry)
     dampers = rows[:, ACTUATOR.damping]
@@ -165,8 +168,12 @@ def _add_valves(fixed: FloatArray, s: _States, table: TableSettings) -> FloatArr
         fixed[spool, speed] = 1.0
         fixed[speed, spool] = -(natural**2)
         fixed[speed, speed] = -2.0 * type_.lag.damping_ratio * natural
-        fixed[speed, own] = natural**2 * passed
-        inputs[own.stop - 1, i], inputs[speed, i] = 1.0, natural**2
+        entered, gain, pilot = speed, natural**2, type_.lag.pilot
+        if pilot is not None:
+            entered, gain = s.pilots[i], 2.0 * np.pi * pilot
+            fixed[speed, entered], fixed[entered, entered] = natural**2, -gain
+        fixed[entered, own] = gain * passed
+        inputs[own.stop - 1, i], inputs[entered, i] = 1.0, gain
     return inputs
 
 

@@ -149,7 +149,7 @@ def preview_horizon(period: float) -> Horizon:
 
 def _spool_speeds(table: TableSettings) -> FloatArray:
     """Return the speeds (n,) in m/s that the noise of the spools' readings would make of the actuators."""
-    speeds = [type_.no_load_speed(table.supply) for type_ in table.types]
+    speeds = [type_.no_load_speed() for type_ in table.types]
     return table.sensors.spool.noise * np.array(speeds)
 
 

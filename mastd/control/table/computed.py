@@ -21,7 +21,8 @@ from mastd.settings.table.table import TableSettings
 
 _S = TypeVar("_S", bound=Settings)
 
-SUPPLY_FACTOR, LEAST_SUPPLY_S = 5.0, 10.0
+SUPPLY_FACTOR, LEAST_SUPPLY_S, MOST_WAITED_S = 5.0, 10.0, 120.0
+"""Time-out of a stage over the time that it takes, at least 10 s, at most two minutes more than it takes."""
 LOWERING_FACTOR, LEAST_LOWERING_S = 3.0, 30.0
 RAISING_VELOCITY, RAISING_S = 0.02, 15.0
 """m/s: slow, since raising teaches the valves that carry; faster only where the shortest stroke, from end to
@@ -49,12 +50,13 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     """
     geometry = Geometry.from_settings(table)
     travel = 2.0 * float(geometry.strokes.min())
+    rise = max((supply.rise for supply in table.packs.values()), default=0.0)
     timeouts = _filled(
         daemon.timeouts,
-        supply_stage=max(LEAST_SUPPLY_S, SUPPLY_FACTOR * table.supply.rise_time if table.supply else 0.0),
+        supply_stage=max(LEAST_SUPPLY_S, min(SUPPLY_FACTOR * rise, rise + MOST_WAITED_S)),
         lowering=max(LEAST_LOWERING_S, LOWERING_FACTOR * travel / table.drive.lowering_speed),
     )
-    slowest = min(type_.lag.natural_frequency for type_ in table.types)
+    slowest = min(type_.lag.corner_frequency for type_ in table.types)
     feedforward = _filled(daemon.control.feedforward, bandwidth=BANDWIDTH_RATIO * slowest)
     gives_way = max(
         type_.body.maximum_force / spring
@@ -66,7 +68,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
         mass=_rounded(WEIGHING_RATIO * static_capacity(table, geometry), 2),
         centre=CENTRE_RATIO * max(table.body.size[:2]),
     )
-    fastest = max(type_.no_load_speed(table.supply) for type_ in table.types)
+    fastest = max(type_.no_load_speed() for type_ in table.types)
     control = _filled(daemon.control, trim_limit=_rounded(TRIM_RATIO * fastest, 1)).model_copy(
         update={"feedforward": feedforward, "balance": balance, "payload_check": payload_check}
     )

@@ -13,6 +13,7 @@ import numpy as np
 from mastd.arrays import FloatArray
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Legs
+from mastd.settings.table.supply import MAX_SUPPLIES
 
 
 class DynamicsOf(NamedTuple):
@@ -106,9 +107,9 @@ class Learned(NamedTuple):
 
 
 class ControlInput(NamedTuple):
-    """Offsets of what changes every period; all but pressure and ``feedback`` are 0 or 1."""
+    """Offsets of what changes every period; all but pressures and ``feedback`` are 0 or 1."""
 
-    supply_pressure: Annotated[int, Entry("Pa", "of the supply, smoothed")]
+    supply_pressures: Annotated[int, Entry("Pa", "of each supply, smoothed", MAX_SUPPLIES)]
     engaged: Annotated[int, Entry("1", "whether the drive follows")]
     supported: Annotated[int, Entry("1", "whether the actuators alone carry the table")]
     sample_valid: Annotated[int, Entry("1", "whether a usable sample has come")]

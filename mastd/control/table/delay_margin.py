@@ -177,10 +177,9 @@ def _actuators(table: TableSettings, rows: FloatArray, s: ComplexArray) -> tuple
     for type_, delay, spring, row in zip(
         table.types, valve_delays(table), oil_springs(table), rows, strict=True
     ):
-        ratio = frequencies / type_.lag.natural_frequency
         # The drive holds what it asks of the valve over its tick.
         spool = np.exp(-s * (delay + 0.5 / drive.update_rate))
-        spool = spool / (1.0 + 2j * type_.lag.damping_ratio * ratio - ratio**2)
+        spool = spool / type_.lag.denominator(frequencies)
         leakage = spring * row[ACTUATOR.leak_speed]
         damped = s + leakage + type_.pressure_damping * spool * high_pass
         # Beside the stiffness of an electric drive its damper takes a part of the force.

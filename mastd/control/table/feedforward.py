@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from mastd.arrays import FloatArray
-from mastd.control.table.data import ControlState
+from mastd.control.table.data import INPUT, ControlState
 from mastd.dynamics.actuator import (
     ACTUATOR,
     mean_over_lap,
@@ -46,7 +46,15 @@ MAX_FORCE_RATE_SPEED = 0.1
 
 
 @fused_kernel
-def note_opening(rows: FloatArray, friction: bool, period: float, supply: float, state: ControlState) -> None:
+def supply_of(row: FloatArray, inputs: FloatArray) -> float:
+    """Return the smoothed pressure in Pa of the supply of an actuator with this row."""
+    return float(inputs[INPUT.supply_pressures + int(row[ACTUATOR.supply])])
+
+
+@fused_kernel
+def note_opening(
+    rows: FloatArray, friction: bool, period: float, inputs: FloatArray, state: ControlState
+) -> None:
     """Write the seals' forces and the mean openings (n,) of the period up to a motion ahead.
 
     Lengths, rates and forces without friction of the actuators in it are in the scratch. The last row of
@@ -66,7 +74,7 @@ def note_opening(rows: FloatArray, friction: bool, period: float, supply: float,
         earlier[0, i] = force
         speed = rates[i] + force_rate / oil_spring(rows[i], lengths[i])
         speed += rows[i, ACTUATOR.leak_speed] * force
-        opening = opening_for(rows[i], speed, force, supply)
+        opening = opening_for(rows[i], speed, force, supply_of(rows[i], inputs))
         openings[i] = mean_over_lap(rows[i], before[i], opening)
         before[i] = opening
 

@@ -21,7 +21,7 @@ from mastd.control.table.data import (
     STIFF_RATIO,
     Control,
 )
-from mastd.control.table.feedforward import DRIVE, note_opening, trim_for
+from mastd.control.table.feedforward import DRIVE, note_opening, supply_of, trim_for
 from mastd.control.table.parts import forces_of, internal_part, notched, repeat_last, shift
 from mastd.control.table.valve_learning import learn_valves
 from mastd.dynamics.actuator import ACTUATOR, mean_over_lap, oil_spring
@@ -60,8 +60,8 @@ def update_valves(c: Control, periods: int) -> None:
     """Learn gain, overlap, softness and leakage of each actuator from this period's sample."""
     if c.constants.valve_learning:
         whole = c.inputs[INPUT.contiguous] > 0.0 and c.inputs[INPUT.engaged] > 0.0 and periods == 1
-        seals, supply = c.state.last_seals, c.inputs[INPUT.supply_pressure]
-        learn_valves(c.learned, c.measured, seals, supply, c.constants.period, whole)
+        seals = c.state.last_seals
+        learn_valves(c.learned, c.measured, seals, c.inputs, c.constants.period, whole)
 
 
 @kernel
@@ -104,7 +104,7 @@ def add_openings(c: Control, later: FloatArray) -> None:
         shift(openings)
         shift(seals)
         shift(motions)
-        note_opening(rows, c.constants.friction, c.constants.period, c.inputs[INPUT.supply_pressure], state)
+        note_opening(rows, c.constants.friction, c.constants.period, c.inputs, state)
         for row in range(4):
             for axis in range(6):
                 motions[last, 6 * row + axis] = coming[row, axis]
@@ -207,7 +207,7 @@ def write_trims(c: Control, periods: int) -> int:
                 c.model.nominal[i],
                 c.model.drives[i],
                 opening,
-                c.inputs[INPUT.supply_pressure],
+                supply_of(c.model.nominal[i], c.inputs),
                 c.command.rates[i],
                 c.command.accelerations[i],
                 forces[i],

@@ -1,11 +1,11 @@
 """The inverse of the valves as finite filters: which command now makes the spool follow what is wanted.
 
-A valve lags behind its command like V(f) = e^{−2πifτ}/(1 + 2ζ if/f₀ − (f/f₀)²). What is wanted of the spool
-is known as its mean over each of the control's periods, some of them ahead. The command of a period, held
-over it, is the weighted sum of them whose response comes nearest to L(f) e^{−2πifD}: least squares over the
-frequencies, with a weight on the size of the sum above the band so that it does not shout there. L is 1 in
-the band and falls to zero smoothly, so that the valves are not asked for what they cannot do; D is the time
-that is allowed when nothing is known ahead.
+A valve lags behind its command like V(f) = e^{−2πifτ}/(1 + 2ζ if/f₀ − (f/f₀)²), with a fourth stage also
+1/(1 + if/f₁). What is wanted of the spool is known as its mean over each of the control's periods, some of
+them ahead. The command of a period, held over it, is the weighted sum of them whose response comes nearest to
+L(f) e^{−2πifD}: least squares over the frequencies, with a weight on the size of the sum above the band so
+that it does not shout there. L is 1 in the band and falls to zero smoothly, so that the valves are not asked
+for what they cannot do; D is the time that is allowed when nothing is known ahead.
 """
 
 from __future__ import annotations
@@ -53,10 +53,9 @@ def valve_inverse(
     """
     frequency = np.linspace(0.0, 0.5 / period, LINES)
     s = 2j * np.pi * frequency
-    ratio = frequency / valve.natural_frequency
     held = np.sinc(frequency * period)  # the command over its period
     mean = held * np.exp(-0.5 * s * period)  # what is wanted, over the period before
-    spool = np.exp(-s * delay) / (1.0 + 2j * valve.damping_ratio * ratio - ratio**2) * held
+    spool = np.exp(-s * delay) / valve.denominator(frequency) * held
     times = np.arange(-horizon.back, horizon.ahead + 1) * period + 0.5 * period
     columns = (spool * mean)[:, None] * np.exp(s[:, None] * times)
     wanted = roll_off(frequency, bandwidth) * np.exp(-s * horizon.delay)

@@ -20,6 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.control.table.data import Learned, Measured
+from mastd.control.table.feedforward import supply_of
 from mastd.dynamics.actuator import ACTUATOR, available_force, oil_spring
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kernel import fused_kernel
@@ -99,7 +100,7 @@ def learning_memory(rows: FloatArray, spread_ratio: float, speeds: FloatArray) -
 
 @fused_kernel
 def learn_valves(
-    learned: Learned, measured: Measured, seals: FloatArray, supply: float, period: float, whole: bool
+    learned: Learned, measured: Measured, seals: FloatArray, inputs: FloatArray, period: float, whole: bool
 ) -> None:
     """Take one sample of all actuators; let ``learned.actuators``, which the control uses, follow.
 
@@ -112,7 +113,7 @@ def learn_valves(
             continue  # neither valve nor oil
         opening = measured.spools[i]
         force = measured.forces[i] + (1.0 - known[ACTUATOR.felt_friction]) * seals[i]
-        passed, slope = _nominal_speed(m, known, opening, force, supply)
+        passed, slope = _nominal_speed(m, known, opening, force, supply_of(known, inputs))
         usable = whole and abs(opening) <= 1.0 and m[V.samples] > 0.0
         if usable:
             m[V.passed] += 0.5 * period * (passed + m[V.last_passed])

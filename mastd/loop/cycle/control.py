@@ -76,8 +76,8 @@ class LoopControl:
         hydraulic = "sample.supply_pressure" in frame.index
         self._supply = numbers(frame.field("sample.supply_pressure")) if hydraulic else [0.0]
         self._smoothing = min(1.0, self._period / SUPPLY_FILTER_TIME)
-        self._smoothed = table.supply.pressure if table.supply is not None else 0.0
-        self._maximum_pressure = MAX_PRESSURE * self._smoothed
+        self._smoothed = [supply.pressure for supply in table.packs.values()]
+        self._maximum_pressures = [MAX_PRESSURE * pressure for pressure in self._smoothed]
         self._step = -1
         self._broken = -1
         self._limited = 0.0
@@ -116,10 +116,12 @@ class LoopControl:
         """
         inputs, sensing, reference = self._inputs, self._sensing, self.reference
         fresh = sensing.usable and sensing.pose_valid
-        pressure = self._supply[0]
-        if sensing.usable and 0.0 < pressure < self._maximum_pressure:
-            self._smoothed += self._smoothing * (pressure - self._smoothed)
-        inputs[INPUT.supply_pressure] = self._smoothed
+        smoothed = self._smoothed
+        for k, highest in enumerate(self._maximum_pressures):
+            pressure = self._supply[k]
+            if sensing.usable and 0.0 < pressure < highest:
+                smoothed[k] += self._smoothing * (pressure - smoothed[k])
+            inputs[INPUT.supply_pressures + k] = smoothed[k]
         inputs[INPUT.engaged] = follows
         inputs[INPUT.supported] = state in SUPPORTED
         inputs[INPUT.sample_valid] = fresh

@@ -13,6 +13,8 @@ import os
 import traceback
 from collections.abc import Sequence
 
+import numpy as np
+
 from mastd.arrays import numbers
 from mastd.control.reference.kernels import ON_PATH
 from mastd.dynamics.table_model import TableModel
@@ -72,6 +74,8 @@ class Cycle:
         rigs: RigsSettings = NO_RIGS,
     ) -> None:
         self.frame = Frame(table, rig_channels(rigs))
+        self.full_oil = np.array([pack.accumulator.oil(pack.pressure) for pack in table.packs.values()])
+        """Of the accumulators of each supply, m³."""
         self.sample = Sample(self.frame.sample_layout, self.frame.sample)
         self.command = Command(self.frame.command_layout, self.frame.command)
         self.command.sequence = -1  # none was sent

@@ -230,7 +230,9 @@ class Supervisor:
 
     def _observe_supply(self, now_ns: int) -> None:
         if self.state in _WAITING and now_ns - self.since_ns > self._stage_timeout_ns:
-            self.report(Code.SUPPLY_TIMEOUT, f"stage {self.stage.name} not reached")
+            self.report(
+                Code.SUPPLY_TIMEOUT, f"stage {self.stage.name} not reached{self._sensing.supplies_text()}"
+            )
 
     def _observation(self, now_ns: int) -> Event | None:
         state, reference = self.state, self._reference

@@ -157,7 +157,11 @@ def vehicle_channels(wheels: Sequence[str], driven: bool) -> tuple[Channel, ...]
 def _channels(field: Field) -> list[Channel]:
     name, unit = field.name, field.unit
     if name in _SUPPLY:
-        return [Channel(f"supply.{name.removeprefix('sample.')}", unit, None, field.meaning)]
+        own = f"supply.{name.removeprefix('sample.')}"
+        if field.size == 1:
+            return [Channel(own, unit, None, field.meaning)]
+        numbered = range(1, field.size + 1)
+        return [Channel(f"{own}.{k}", unit, None, f"{field.meaning}, supply {k}") for k in numbered]
     if field.size == 1 and name not in _NUMBERED:
         return [Channel(name, unit, None, field.meaning)]
     if name == "command.payload_wrench":

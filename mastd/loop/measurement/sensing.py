@@ -91,6 +91,8 @@ class Sensing:
         """``command``: the last one sent, by its number."""
         n = len(table.links)
         self.sample = sample
+        self._packs = table.packs
+        self._pressures = frame.field("sample.supply_pressure") if table.packs else frame.values[:0]
         self._command = command
         self.feedback = FeedbackFade(daemon.round_trip, daemon.unasked_motion, daemon.period_ns * 1e-9)
         """How much the acceleration feedback may do."""
@@ -378,9 +380,17 @@ class Sensing:
             names = [
                 str(flag.name).lower().replace("_", " ") for flag in SampleFlag if flag & flags & SUPPLY_BITS
             ]
-            self._reports.append(Report(Code.SUPPLY_FAULT, ", ".join(names)))
+            self._reports.append(Report(Code.SUPPLY_FAULT, f"{', '.join(names)}{self.supplies_text()}"))
         if flags & SampleFlag.DRIVE_TIMED_OUT:
             self._reports.append(Report(Code.DRIVE_TIMED_OUT, ""))
+
+    def supplies_text(self) -> str:
+        """Return the pressure of each supply against its high stage behind a colon, "" without any."""
+        told = ", ".join(
+            f"{name} {1e-5 * pressure:.0f} of {1e-5 * supply.pressure:.0f} bar".lstrip()
+            for (name, supply), pressure in zip(self._packs.items(), self._pressures, strict=True)
+        )
+        return f": {told}" if told else ""
 
     def _sensor_name(self, channel: int) -> str:
         n = self._actuators

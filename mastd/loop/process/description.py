@@ -32,7 +32,7 @@ def description(installation: Installation, channels: Iterable[Channel]) -> dict
         "links": [_actuator(*each) for each in zip(table.links, table.types, strict=True)],
         "maximum_force_n": max(type_.body.maximum_force for type_ in table.types),
         "internal_forces": pattern_entries(table),
-        "supply_pressure_pa": table.supply.pressure if table.supply is not None else None,
+        "supplies": [{"name": name, "pressure_pa": supply.pressure} for name, supply in table.packs.items()],
         "channels": [[channel.name, channel.unit, channel.meaning] for channel in channels],
         "versions": versions(),
     }

@@ -39,6 +39,9 @@ def line(status: NewestValueBlock, axes: Sequence[int] = (2, 3)) -> str:
     pressure = status.scalar("supply_pressure")
     supply = f"{pressure * 1e-5:3.0f} bar  " if math.isfinite(pressure) else ""
     text = f"{state:8} {progress}  {shown}  {supply}missed {status.scalar('missed'):.0f}"
+    charged = [share for share in status.field("charged") if not math.isnan(share)]
+    if charged and state in ("LOW", "HIGH"):
+        text += f"  accumulators {min(charged):.0%} charged"
     if status.scalar("degraded"):
         text += "  DEGRADED_RT"
     code = Code(int(status.scalar("fault")))

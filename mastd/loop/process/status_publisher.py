@@ -31,16 +31,18 @@ class StatusPublisher:
         self._recorder = recorder
         self._degraded = degraded
         self._texts: dict[str, str] = {}
-        self._head = block.layout.slices["reference"].start
+        self._head = block.layout.slices["supply_pressures"].start
+        self._full_oil = cycle.full_oil
         self._pattern_forces = cycle.frame.field("pattern_force")
-        block.field("pattern_forces")[:] = math.nan
-        self._supply = cycle.frame.index.get("sample.supply_pressure")
+        for name in ("supply_pressures", "charged", "pattern_forces"):
+            block.field(name)[:] = math.nan
 
     def publish(self, now_ns: int, ended: bool = False) -> None:
         """Show the newest status."""
         cycle, supervisor, block, requests = self._cycle, self._cycle.supervisor, self._block, self._requests
         frame, reference, first = cycle.frame, cycle.reference, supervisor.latch.first
         active = bits(*supervisor.latch.active)
+        supplies = len(self._full_oil)
         head = (
             now_ns * 1e-9,
             supervisor.cycle,
@@ -70,10 +72,13 @@ class StatusPublisher:
             reference.gain_target,
             cycle.orders.level_limit,
             reference.speed,
-            frame.values[self._supply] if self._supply is not None else math.nan,
+            min(frame.field("sample.supply_pressure"), default=math.nan) if supplies else math.nan,
             cycle.sample.stage,
         )
         block.values[: self._head] = head
+        if supplies:
+            block.field("supply_pressures")[:supplies] = frame.field("sample.supply_pressure")
+            block.field("charged")[:supplies] = frame.field("sample.accumulator_volume") / self._full_oil
         block.field("reference")[:] = frame.motion[0]
         block.field("pose")[:] = cycle.sensing.pose if cycle.sensing.pose_valid else math.nan
         block.field("residual")[:] = frame.field("residual")

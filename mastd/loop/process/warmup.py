@@ -79,8 +79,8 @@ def compile_kernels(installation: Installation) -> None:
         sample.field("displacements")[:] = [
             (one.neutral_length - one.offset) / one.scale for one in table.sensors.displacement
         ]
-    if table.supply is not None:
-        sample.field("supply_pressure")[:] = table.supply.pressure
+    if table.packs:
+        sample.field("supply_pressure")[:] = [supply.pressure for supply in table.packs.values()]
     sample.stage = int(Stage.HIGH)
     verbs = [Verb.NONE, Verb.RAISE, Verb.NONE, Verb.NONE, Verb.NONE]
     for step, verb in enumerate(verbs):

@@ -39,7 +39,7 @@ from mastd.dynamics.table_model import WORK_ROWS, TableModel
 from mastd.index_table import Entry, index_table, size_of
 from mastd.kinematics.geometry import Geometry
 from mastd.motion.preflight.envelope_kernel import actuators_of_motions, worst_valve_ratios
-from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds, limit_name
+from mastd.motion.preflight.limits import ACTUATOR_LIMITS, Limit, actuator_bounds, limit_name, place_of
 from mastd.motion.preflight.performance import standing_limits
 from mastd.motion.preflight.survey import ACTUATOR_ROWS, ACTUATOR_VALUE
 from mastd.motion.preflight.verdict import MAX_SCALE
@@ -215,7 +215,7 @@ class Envelope:
         accelerations = _linear(grid.slopes, a) + quadratic
         jerks = _linear(grid.slopes, j) + 3.0 * _bilinear(grid.bends, v, a) + self._cubic(v)
         swing = _linear(grid.forces_linear, a) + _bilinear(grid.forces_quadratic, v, v)
-        swing += _linear(grid.forces_damped, v) + self._hydraulics[:, 7] * accelerations
+        swing += _linear(grid.forces_damped, v) + self._hydraulics[:, 9] * accelerations
         pushes, pulls = grid.forces + swing, -grid.forces + swing
         ratios = np.empty_like(rates)
         worst_valve_ratios(self._hydraulics, rates, pushes, pulls, ratios)
@@ -262,7 +262,7 @@ class Envelope:
         limits: list[Limit] = []
         for name, row, unit in ACTUATOR_LIMITS:
             actuator = int(np.argmax(worst[row] / self._bounds[row]))
-            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
+            where = place_of(self._table, actuator, name)
             told = limit_name(name, self._table.types[actuator])
             limits.append(_upper(told, worst[row, actuator], self._bounds[row, actuator], unit, where))
         return limits
@@ -281,19 +281,21 @@ class Envelope:
         means, bursts = mean_speeds(
             self._boxes.travel, scale * self._boxes.velocity, scale * self._boxes.acceleration
         )
-        areas, leakage = self._hydraulics[:, :2], self._hydraulics[:, 2]
-        hydraulic = areas[:, 0] > 0.0
-        leaking = float(np.sum((leakage * forces)[hydraulic] / np.mean(areas[hydraulic], axis=1)))
-        slopes, larger = self._grid.slopes, np.max(areas, axis=1)[:, None]
-        flow = float(self._over_box(_linear(slopes, means) @ larger)[0]) + leaking
-        burst = float(self._over_box(_linear(slopes, bursts) @ larger)[0])
-        full = supply.accumulator.oil(supply.pressure)
-        least = supply.accumulator.oil(supply.limits.minimum_pressure)
-        left = (full - burst - least) / (full - least)
-        return [
-            _upper("mean_flow", flow, supply.pump_flow, "m3/s", "pump, for ever"),
-            Limit("accumulator", full - burst, least, "m3", left, 0.0, "oil left in the accumulators"),
-        ]
+        limits, hydraulics, slopes = [], self._hydraulics, self._grid.slopes
+        for k, (name, supply) in enumerate(self._table.packs.items()):
+            fed, of = (hydraulics[:, 6] == k) & (hydraulics[:, 7] == 0.0), f" of {name}" if name else ""
+            larger = np.max(hydraulics[fed, :2], axis=1)[:, None]
+            leaking = float(np.sum(hydraulics[fed, 2] * forces[fed]))
+            flow = float(self._over_box(_linear(slopes[..., fed], means) @ larger)[0]) + leaking
+            burst = float(self._over_box(_linear(slopes[..., fed], bursts) @ larger)[0])
+            full = supply.accumulator.oil(supply.pressure)
+            least, where = full - supply.usable_oil, "oil left in the accumulators" + of
+            left = (supply.usable_oil - burst) / supply.usable_oil
+            limits += [
+                _upper("mean_flow", flow, supply.pump_flow, "m3/s", f"pump{of}, for ever"),
+                Limit("accumulator", full - burst, least, "m3", left, 0.0, where),
+            ]
+        return limits
 
 
 def mean_speeds(

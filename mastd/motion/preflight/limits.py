@@ -34,6 +34,7 @@ from mastd.motion.profile.timeline import KNOT_SPACING, Timeline
 from mastd.settings.core.axes import AXES
 from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.payload import NoPayload, RigidPayload
+from mastd.settings.table.supply import SupplySettings
 from mastd.settings.table.table import TableSettings
 
 Windows = list[BoolArray]
@@ -53,6 +54,8 @@ _JERK_RATIO = 0.5
 """Ratio of the jerk limit that a profile may take; the rest is for stops and for changes of its level."""
 _NO_LOAD = np.zeros(6)
 _NO_LOADS = np.zeros((0, 6))
+NO_PULL = 1e-3
+"""Pull of an actuator that only pushes over its push: none, and what rounding makes of it."""
 _STEADY_OIL = 1e-7
 _MAX_PLAYS = 200
 
@@ -76,13 +79,17 @@ class Limit:
 
 @dataclass(frozen=True)
 class Oil:
-    """Flow from the supply over the whole profile in m³/s, and the least oil in the accumulators in m³."""
+    """Flow from a supply over the whole profile in m³/s, and the least oil in its accumulators in m³.
+
+    ``lasts``: time in s after which they have less than they must, None if they last.
+    """
 
     peak_flow: float
     peak_time: float
     mean_flow: float
     least_oil: float
     least_oil_time: float
+    lasts: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,12 +129,6 @@ class Examiner:
         self._table = table
         self._geometry = Geometry.from_settings(table)
         observer = Observer(self._geometry)
-        supply = table.supply
-        self._full_oil = supply.accumulator.oil(supply.pressure) if supply is not None else 0.0
-        self._least_oil = (
-            supply.accumulator.oil(supply.limits.minimum_pressure) if supply is not None else 0.0
-        )
-        self._pump_flow = supply.pump_flow if supply is not None else 0.0
         self._bounds = actuator_bounds(table)
         self._surveyed = SurveyedTable(
             legs=self._geometry.legs,
@@ -160,7 +161,7 @@ class Examiner:
         peaks: list[FloatArray] = []
         for block, flags in enumerate(windows):
             start = timeline.starts[block]
-            worst = Worst.of(count, int(timeline.intervals[block]) + 1, len(flags))
+            worst = Worst.of(count, int(timeline.intervals[block]) + 1, len(flags), len(self._table.packs))
             walked = SurveyedBlock(
                 coefficients=timeline.coefficients,
                 first_row=int(timeline.first_rows[block]),
@@ -183,14 +184,18 @@ class Examiner:
             found[:] = found[0] + block_found[0], max(found[1], block_found[2])
         return Findings(actuators, actuators_knot, axes, axes_knot, found, found_knot, flows, peaks)
 
-    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], Oil | None]:
-        """Return every limit with the worst point found, and what the motion takes of the supply, if any."""
-        oil = self._oil(timeline, findings.flows) if self._table.supply is not None else None
+    def limits(self, timeline: Timeline, findings: Findings) -> tuple[tuple[Limit, ...], dict[str, Oil]]:
+        """Return every limit with the worst point found, and by its name what is taken of each supply."""
+        packs = self._table.packs
+        oil = {
+            name: _oil(supply, timeline, [flows[k] for flows in findings.flows])
+            for k, (name, supply) in enumerate(packs.items())
+        }
         return (
             *self._actuator_limits(findings),
             self._pose_limit(findings),
             _observer_limit(findings),
-            *(self._oil_limits(oil, timeline) if oil is not None else ()),
+            *(limit for name in packs for limit in _oil_limits(name, packs[name], oil[name], timeline)),
         ), oil
 
     def _actuator_limits(self, findings: Findings) -> list[Limit]:
@@ -198,17 +203,9 @@ class Examiner:
         for name, row, unit in ACTUATOR_LIMITS:
             bounds, worst = self._bounds[row], findings.actuators[row]
             actuator = int(np.argmax(worst / bounds))
-            where = f"actuator {actuator + 1}: {self._table.links[actuator].name}"
-            limits.append(
-                _upper(
-                    limit_name(name, self._table.types[actuator]),
-                    worst[actuator],
-                    bounds[actuator],
-                    unit,
-                    findings.actuators_knot[row, actuator],
-                    where,
-                )
-            )
+            knot, where = findings.actuators_knot[row, actuator], place_of(self._table, actuator, name)
+            told = limit_name(name, self._table.types[actuator])
+            limits.append(_upper(told, worst[actuator], bounds[actuator], unit, knot, where))
         return limits
 
     def _pose_limit(self, findings: Findings) -> Limit:
@@ -218,66 +215,71 @@ class Examiner:
         worst, bound = findings.axes[axis], self._pose_bounds[axis]
         return _upper("pose", worst, bound, unit, findings.axes_knot[axis], AXES[axis])
 
-    def _oil(self, timeline: Timeline, flows: list[FloatArray]) -> Oil:
-        """Return the use of oil over all repeats."""
-        peaks = [float(np.max(series)) for series in flows]
-        peak = int(np.argmax(peaks))
-        plays = np.diff(timeline.starts) // timeline.intervals
-        used = sum(
-            float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True)
-        )
-        least, least_knot = self._least(timeline, flows, plays)
-        return Oil(
-            peak_flow=peaks[peak],
-            peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
-            mean_flow=used / float(timeline.starts[-1]),
-            least_oil=least,
-            least_oil_time=least_knot * KNOT_SPACING,
-        )
 
-    def _least(self, timeline: Timeline, flows: list[FloatArray], plays: IntArray) -> tuple[float, int]:
-        """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+def _oil(supply: SupplySettings, timeline: Timeline, flows: list[FloatArray]) -> Oil:
+    """Return the use of a supply's oil over all repeats, ``flows`` (knots,) by block."""
+    peaks = [float(np.max(series)) for series in flows]
+    peak = int(np.argmax(peaks))
+    plays = np.diff(timeline.starts) // timeline.intervals
+    used = sum(float(np.sum(series[:-1])) * int(count) for series, count in zip(flows, plays, strict=True))
+    least, least_knot, gone_knot = _least(supply, timeline, flows, plays)
+    return Oil(
+        peak_flow=peaks[peak],
+        peak_time=float(timeline.starts[peak] + np.argmax(flows[peak])) * KNOT_SPACING,
+        mean_flow=used / float(timeline.starts[-1]),
+        least_oil=least,
+        least_oil_time=least_knot * KNOT_SPACING,
+        lasts=None if gone_knot is None else gone_knot * KNOT_SPACING,
+    )
 
-        A play that ends as it began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS``
-        plays of a block is reported by the mean flow.
-        """
-        pump = self._pump_flow
-        oil = self._full_oil
-        lowest, knot = np.array([oil, 0.0]), 0
-        for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
-            oil_before = oil
-            for block, series in enumerate(flows):
-                for play in range(min(int(plays[block]), _MAX_PLAYS)):
-                    lowest[1] = -1.0
-                    oil_at_start = oil
-                    oil = drain(series[:-1], KNOT_SPACING, pump, self._full_oil, oil, lowest)
-                    if lowest[1] >= 0.0:
-                        start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
-                        knot = repeat * int(timeline.starts[-1]) + start + int(lowest[1])
-                    if lowest[0] < 0.0:
-                        return float(lowest[0]), knot
-                    if abs(oil - oil_at_start) <= _STEADY_OIL:
-                        break
-            if abs(oil - oil_before) <= _STEADY_OIL:
-                break
-        return float(lowest[0]), knot
 
-    def _oil_limits(self, oil: Oil, timeline: Timeline) -> list[Limit]:
-        usable = self._full_oil - self._least_oil
-        mean_limit = self._pump_flow + usable / timeline.duration
-        where = "pump and accumulators"
-        return [
-            _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
-            Limit(
-                "accumulator",
-                oil.least_oil,
-                self._least_oil,
-                "m3",
-                (oil.least_oil - self._least_oil) / usable,
-                oil.least_oil_time,
-                "oil left in the accumulators",
-            ),
-        ]
+def _least(
+    supply: SupplySettings, timeline: Timeline, flows: list[FloatArray], plays: IntArray
+) -> tuple[float, int, int | None]:
+    """Return the least oil in the accumulators and its knot, from full ones, until they are empty.
+
+    And the knot at which they have less than they must, None where that is never. A play that ends as it
+    began stands for all later ones. Oil that runs out later than ``_MAX_PLAYS`` plays of a block is reported
+    by the mean flow.
+    """
+    oil = full = supply.accumulator.oil(supply.pressure)
+    lowest = np.array([full, 0.0, supply.accumulator.oil(supply.limits.minimum_pressure), -1.0])
+    knot, gone = 0, None
+    for repeat in range(min(timeline.repeats, _MAX_PLAYS)):
+        oil_before = oil
+        for block, series in enumerate(flows):
+            for play in range(min(int(plays[block]), _MAX_PLAYS)):
+                lowest[1] = -1.0
+                oil_at_start = oil
+                oil = drain(series[:-1], KNOT_SPACING, supply.pump_flow, full, oil, lowest)
+                start = int(timeline.starts[block]) + play * int(timeline.intervals[block])
+                start += repeat * int(timeline.starts[-1])
+                if lowest[1] >= 0.0:
+                    knot = start + int(lowest[1])
+                if gone is None and lowest[3] >= 0.0:
+                    gone = start + int(lowest[3])
+                if lowest[0] < 0.0:
+                    return float(lowest[0]), knot, gone
+                if abs(oil - oil_at_start) <= _STEADY_OIL:
+                    break
+        if abs(oil - oil_before) <= _STEADY_OIL:
+            break
+    return float(lowest[0]), knot, gone
+
+
+def _oil_limits(name: str, supply: SupplySettings, oil: Oil, timeline: Timeline) -> list[Limit]:
+    usable, of = supply.usable_oil, f" of {name}" if name else ""
+    mean_limit = supply.pump_flow + usable / timeline.duration
+    left = "oil left in the accumulators" + of
+    if oil.lasts is not None:
+        left += f", which last {oil.lasts:.1f} s"
+    where = "pump and accumulators" + of
+    least = supply.accumulator.oil(supply.limits.minimum_pressure)
+    margin = (oil.least_oil - least) / usable
+    return [
+        _upper("mean_flow", oil.mean_flow, mean_limit, "m3/s", timeline.end_knot, where),
+        Limit("accumulator", oil.least_oil, least, "m3", margin, oil.least_oil_time, left),
+    ]
 
 
 def limit_name(name: str, type_: ActuatorType) -> str:
@@ -297,8 +299,19 @@ def actuator_bounds(table: TableSettings) -> FloatArray:
     bounds[ACTUATOR_VALUE.jerk] = _JERK_RATIO * limits.jerk
     forces = [limits.force_share * type_.body.maximum_force for type_ in table.types]
     bounds[[ACTUATOR_VALUE.push_force, ACTUATOR_VALUE.pull_force]] = forces
+    for actuator, type_ in enumerate(table.types):
+        if type_.only_pushes:
+            bounds[ACTUATOR_VALUE.pull_force, actuator] *= NO_PULL
     bounds[ACTUATOR_VALUE.valve_flow] = 1.0
     return bounds
+
+
+def place_of(table: TableSettings, actuator: int, limit: str) -> str:
+    """Return an actuator as the place where ``limit`` is met, with what helps one that only pushes."""
+    where = f"actuator {actuator + 1}: {table.links[actuator].name}"
+    if limit == "pull_force" and table.types[actuator].only_pushes:
+        where += ", single-acting: less acceleration, or supports that hold down"
+    return where
 
 
 def all_windows(timeline: Timeline) -> Windows:

@@ -24,6 +24,7 @@ from mastd.kinematics.geometry import Geometry
 from mastd.kinematics.workspace import axis_ends, within_strokes
 from mastd.motion.preflight.limits import Limit
 from mastd.settings.core.axes import AXES
+from mastd.settings.table.actuators import ActuatorType
 from mastd.settings.table.table import TableSettings
 
 HEAVIEST = 3.0
@@ -72,11 +73,17 @@ def static_capacity(table: TableSettings, geometry: Geometry) -> float:
     relief = _standing(table, neutral_jacobian(geometry), 0.0)
     per_mass = _standing(table, neutral_jacobian(geometry), 1.0) - relief
     carried = [
-        (table.limits.force_share * type_.body.maximum_force - np.sign(force) * own) / abs(force)
+        (_most_force(table, type_, force) - np.sign(force) * own) / abs(force)
         for type_, own, force in zip(table.types, relief, per_mass, strict=True)
         if abs(force) > 1e-9 * np.max(np.abs(per_mass))
     ]
     return max(float(min(carried, default=math.inf)), 1.0)
+
+
+def _most_force(table: TableSettings, type_: ActuatorType, direction: float) -> float:
+    """Return the limit in N of an actuator's push, or of its pull where ``direction`` is below 0."""
+    pulls = not (direction < 0.0 and type_.only_pushes)
+    return table.limits.force_share * type_.body.maximum_force if pulls else 0.0
 
 
 def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel) -> tuple[Limit, ...]:
@@ -102,9 +109,11 @@ def standing_limits(table: TableSettings, geometry: Geometry, model: TableModel)
             continue
         first, second = type_.cylinder.piston_areas
         carrying, other = (first, second) if force >= 0.0 else (second, first)
-        pressures.append((abs(float(force)) + table.supply.return_pressure * other) / carrying)
-    most = int(np.argmax(pressures))
-    pressure, given = pressures[most], table.supply.pressure
+        pulled = type_.cylinder.single_acting and force < 0.0
+        borne = abs(float(force)) + type_.supply.return_pressure * other
+        pressures.append(math.inf if pulled else borne / carrying)
+    most = int(np.argmax(np.array(pressures) / [type_.supply.pressure for type_ in table.types]))
+    pressure, given = pressures[most], table.types[most].supply.pressure
     actuator = f"actuator {most + 1}: {table.links[most].name}, at rest"
     return (
         carried,
@@ -178,10 +187,15 @@ def _sine_row(bound: Bound, factor: FloatArray) -> tuple[FloatArray, str]:
 
 def _pump(table: TableSettings, rates: FloatArray) -> Bound:
     """Return the velocity amplitude whose mean flow the pump gives: of |sin| the mean is 2/π."""
-    flow = _flow(table, rates)
-    if table.supply is None:
-        return Bound(math.inf, "pump")
-    return Bound(0.5 * math.pi * table.supply.pump_flow / flow if flow > 0.0 else math.inf, "pump")
+    flows = _flows(table, rates)
+    return min(
+        (
+            Bound(0.5 * math.pi * supply.pump_flow / flow if flow > 0.0 else math.inf, _of("pump", name))
+            for (name, supply), flow in zip(table.packs.items(), flows, strict=True)
+        ),
+        key=lambda bound: bound.value,
+        default=Bound(math.inf, "pump"),
+    )
 
 
 def _loaded_valves(
@@ -194,12 +208,11 @@ def _loaded_valves(
     (a/(ω v₀))² + c² = 1 − W/F₀ with c = m ω v₀ / (2 F₀), or force alone, m a = F₀ − W, where that is less.
     """
     found = []
-    drop = table.supply.pressure - table.supply.return_pressure if table.supply is not None else 0.0
     types = zip(table.links, table.types, np.abs(rates), np.abs(standing), moving, strict=True)
     for link, type_, rate, weight, mass in types:
         if rate <= 1e-9:
             continue
-        speed = type_.no_load_speed(table.supply) / rate
+        speed = type_.no_load_speed() / rate
         if type_.electric is not None:
             # Speed by itself, and of a sine a power F v of at most m a²/(2ω) beside that of the weight.
             power = type_.electric.maximum_power / rate
@@ -207,7 +220,7 @@ def _loaded_valves(
             left = np.sqrt(per_mass**2 + 2.0 * power * omega / max(mass, 1e-9)) - per_mass
             found.append((np.minimum(omega * speed, left), f"speed and power of {link.name}"))
             continue
-        stall = min(type_.cylinder.piston_areas) * drop
+        stall = type_.cylinder.least_area * (type_.supply.pressure - type_.supply.return_pressure)
         left = max(1.0 - weight / stall, 0.0)
         squared = (mass * omega * speed / (2.0 * stall)) ** 2
         flowing = omega * speed * np.sqrt(np.maximum(left - squared, 0.0))
@@ -246,25 +259,32 @@ def translation_section(
     return np.asarray((low * ends)[:, None] * directions)
 
 
-def _flow(table: TableSettings, rates: FloatArray) -> float:
-    """Return the flow of all valves in m³/s at ``rates`` (n,) of the actuators."""
+def _flows(table: TableSettings, rates: FloatArray) -> FloatArray:
+    """Return the flow from each supply (supplies,) in m³/s at ``rates`` (n,) of the actuators."""
     areas = np.array(
         [max(type_.cylinder.piston_areas) if type_.electric is None else 0.0 for type_ in table.types]
     )
-    return float(areas @ np.abs(rates))
+    found = np.bincount(table.fed_by, areas * np.abs(rates), len(table.packs))
+    return np.asarray(found[: len(table.packs)], dtype=np.float64)
+
+
+def _of(what: str, name: str) -> str:
+    return f"{what} of {name}" if name else what
 
 
 def _velocity(table: TableSettings, rates: FloatArray) -> tuple[Bound, float]:
     """Return velocity and flow of an axis whose unit rate makes ``rates`` (n,) of the actuators."""
-    flow = _flow(table, rates)
-    bounds = []
-    if table.supply is not None and flow > 0.0:
-        bounds.append(Bound(table.supply.limits.maximum_flow / flow, "supply"))
+    flows = _flows(table, rates)
+    bounds = [
+        Bound(supply.limits.maximum_flow / flow, f"supply {name}".strip())
+        for (name, supply), flow in zip(table.packs.items(), flows, strict=True)
+        if flow > 0.0
+    ]
     for link, velocity, rate in zip(table.links, table.velocities, np.abs(rates), strict=True):
         if rate > 1e-9:
             bounds.append(Bound(velocity / float(rate), f"velocity of {link.name}"))
     least = min(bounds, key=lambda bound: bound.value, default=Bound(0.0, "no actuator"))
-    return least, least.value * flow
+    return least, least.value * float(np.sum(flows))
 
 
 def _moving(table: TableSettings, jacobian: FloatArray, axis: int, mass: FloatArray) -> FloatArray:
@@ -286,7 +306,9 @@ def _acceleration(
     bounds = []
     for link, type_, still, more in zip(table.links, table.types, standing, moving, strict=True):
         if more > 1e-9 * float(np.max(moving)):
-            left = table.limits.force_share * type_.body.maximum_force - abs(float(still))
+            left = _most_force(table, type_, 1.0) - abs(float(still))
+            if type_.only_pushes:
+                left = min(left, float(still))
             bounds.append(Bound(max(left, 0.0) / float(more), f"force of {link.name}"))
     return min(bounds, key=lambda bound: bound.value)
 

@@ -90,15 +90,19 @@ def _of_envelope(
     """Return the proof for all that a driver or a rig can make of the table; ``point`` makes the motion."""
     assert not isinstance(payload, VehiclePayload), "refused by the profile's settings"
     proof = prove(moved, point, table, payload)
-    worst = {limit.name: limit.worst for limit in proof.limits}
+    worst = {
+        name: [limit.worst for limit in proof.limits if limit.name == name]
+        for name in ("mean_flow", "accumulator")
+    }
     modes = _oil_columns(table, TableModel.from_settings(table, payload))
     return Preflight(
         ok=proof.ok,
         scale=proof.scale,
         limits=proof.limits,
-        oil=None
-        if table.supply is None
-        else Oil(math.nan, math.nan, worst["mean_flow"], worst["accumulator"], math.nan),
+        oil={
+            name: Oil(math.nan, math.nan, flow, left, math.nan)
+            for name, flow, left in zip(table.packs, worst["mean_flow"], worst["accumulator"], strict=True)
+        },
         duration=duration,
         oil_column_frequencies=modes,
         springs=spring_words(table),
@@ -162,7 +166,7 @@ class _Trial:
     factor: float
     findings: Findings
     limits: tuple[Limit, ...]
-    oil: Oil | None
+    oil: dict[str, Oil]
     load: Load | None
     soundness: Soundness | None
 

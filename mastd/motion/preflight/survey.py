@@ -76,8 +76,8 @@ class Worst(NamedTuple):
 
     ``actuators`` (ACTUATOR_ROWS, n) and ``axes`` (6,) take the greatest values; ``found`` (4,) the number of
     knots whose pose the observer did not find again, the first of them, the greatest number of updates and
-    its knot; ``flows`` (knots,) the flow drawn from the supply; ``peaks`` (windows, ACTUATOR_ROWS) the
-    greatest value over its bound in each window.
+    its knot; ``flows`` (supplies, knots) the flow drawn from each supply; ``peaks`` (windows,
+    ACTUATOR_ROWS) the greatest value over its bound in each window.
     """
 
     actuators: FloatArray
@@ -89,7 +89,7 @@ class Worst(NamedTuple):
     peaks: FloatArray
 
     @classmethod
-    def of(cls, actuators: int, knots: int, windows: int) -> Worst:
+    def of(cls, actuators: int, knots: int, windows: int, supplies: int) -> Worst:
         """Return results before anything was found."""
         rows = (ACTUATOR_ROWS, actuators)
         return cls(
@@ -98,7 +98,7 @@ class Worst(NamedTuple):
             axes=np.full(6, -np.inf),
             axes_at=np.zeros(6, np.int64),
             found=np.zeros(4),
-            flows=np.zeros(knots),
+            flows=np.zeros((supplies, knots)),
             peaks=np.full((windows, ACTUATOR_ROWS), -np.inf),
         )
 
@@ -135,7 +135,7 @@ def survey(table: SurveyedTable, block: SurveyedBlock, worst: Worst, scratch: Sc
     spline_point(block.coefficients, block.first_row, 0.0, point)
     for axis in range(6):
         seen[axis] = point[0, axis]
-    for k in range(worst.flows.shape[0]):
+    for k in range(worst.flows.shape[1]):
         if not windows[k // WINDOW]:
             continue
         follows = k > 0 and windows[(k - 1) // WINDOW]
@@ -167,10 +167,9 @@ def _move(table: SurveyedTable, block: SurveyedBlock, k: int, scratch: Scratch) 
 def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, scratch: Scratch) -> None:
     """Take the knot's values of the actuators into the worst ones, and the flow that they draw."""
     values, before, peaks = scratch.values, scratch.before, worst.peaks[k // WINDOW]
-    flow = 0.0
     for i in range(before.shape[0]):
         rate, acceleration, force = scratch.rates[i], scratch.accelerations[i], scratch.forces[i]
-        force += table.hydraulics[i, 7] * acceleration  # what an electric drive's own mass takes
+        force += table.hydraulics[i, 9] * acceleration  # what an electric drive's own mass takes
         values[ACTUATOR_VALUE.stroke] = abs(scratch.lengths[i] - table.neutral_lengths[i])
         values[ACTUATOR_VALUE.velocity] = abs(rate)
         values[ACTUATOR_VALUE.acceleration] = abs(acceleration)
@@ -179,7 +178,7 @@ def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, s
         values[ACTUATOR_VALUE.push_force] = force
         values[ACTUATOR_VALUE.pull_force] = -force
         values[ACTUATOR_VALUE.valve_flow] = valve_ratio(table.hydraulics[i], rate, force)
-        flow += oil_flow(table.hydraulics[i], rate, force)
+        worst.flows[int(table.hydraulics[i, 6]), k] += oil_flow(table.hydraulics[i], rate, force)
         for row in range(ACTUATOR_ROWS):
             ratio = values[row] / table.bounds[row, i]
             if not ratio <= peaks[row]:
@@ -187,7 +186,6 @@ def _note_actuators(table: SurveyedTable, k: int, follows: bool, worst: Worst, s
             if not values[row] <= worst.actuators[row, i]:
                 worst.actuators[row, i] = values[row] if values[row] == values[row] else np.inf
                 worst.actuators_at[row, i] = k
-    worst.flows[k] = flow
 
 
 @fused_kernel

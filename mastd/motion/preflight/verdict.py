@@ -59,8 +59,8 @@ class Preflight:
     ok: bool
     scale: float
     limits: tuple[Limit, ...]
-    oil: Oil | None
-    """None without hydraulics."""
+    oil: dict[str, Oil]
+    """By name of the supply, of the only one by "", empty without hydraulics."""
     duration: float
     oil_column_frequencies: tuple[float, ...]
     """Natural frequencies in Hz of the table with what it carries, as one body, on the oil columns at
@@ -80,12 +80,13 @@ class Preflight:
         return {key: _finite(value) for key, value in self._entries().items()}
 
     def _entries(self) -> dict[str, object]:
+        oil = {name: vars(own) for name, own in self.oil.items()}
         document: dict[str, object] = {
             "ok": self.ok,
             "scale": self.scale,
             "limits": [vars(limit) for limit in self.limits],
             "duration_s": self.duration,
-            "oil": None if self.oil is None else vars(self.oil),
+            "oil": oil.get("", oil or None),
             **self.files.document(),
             "oil_column_hz": list(self.oil_column_frequencies),
             "warnings": list(self.warnings),

@@ -229,15 +229,22 @@ def _internal_force_panel(view: View, limit: Any) -> Panel:
 
 
 def supply_panel(view: View) -> Panel | None:
-    """Return the oil supply pressure with the table's minimum, None without a channel."""
-    if not view.has("supply.supply_pressure"):
+    """Return the pressure of each oil supply with its minimum, None without a channel."""
+    one, several = (part(view.run.metadata, "table", key) for key in ("supply", "supplies"))
+    packs = several or {"": one}
+    numbered = [f"supply.supply_pressure.{k}" for k in range(1, len(packs) + 1)]
+    channels = numbered if len(packs) > 1 else ["supply.supply_pressure"]
+    if not all(map(view.has, channels)):
         return None
-    minimum = part(view.run.metadata, "table", "supply", "limits", "minimum_pressure")
+    minima = [part(pack, "limits", "minimum_pressure") for pack in packs.values()]
     return Panel(
         "supply pressure, bar",
         view.clock,
-        (curve(view.times, 1e-5 * view.column("supply.supply_pressure"), view.span, view, "late"),),
-        bounds=(Bound(1e-5 * minimum, "limit"),) if _is_number(minimum) else (),
+        tuple(
+            curve(view.times, 1e-5 * view.column(channel), view.span, view, tone, name)
+            for channel, name, tone in zip(channels, packs, ("late", *ACTUATORS), strict=False)
+        ),
+        bounds=tuple(Bound(1e-5 * minimum, "limit") for minimum in minima if _is_number(minimum)),
         marks=marks(view, labelled=False),
         x_range=view.span,
         minimum=10.0,

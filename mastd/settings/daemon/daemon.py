@@ -51,7 +51,7 @@ class TimeoutSettings(Settings):
     """Age of the newest sample at which the table is stopped."""
     supply_stage: Annotated[Time, Field(gt=0)] | None = None
     """Time the supply may take to reach a stage; if left out, five times what its settings say, at least
-    10 s."""
+    10 s, at most two minutes more than that."""
     lowering: Annotated[Time, Field(gt=0)] | None = None
     """Time the drive may take to let the table down by itself; if left out, three times that from end to end
     of the shortest stroke, at least 30 s."""

@@ -12,7 +12,6 @@ from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     DriveGainSettings,
     Feedback,
-    SupplySettings,
     ValveSettings,
 )
 from mastd.settings.table.sensors import (
@@ -21,6 +20,7 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
+from mastd.settings.table.supply import SupplySettings
 
 
 class ActuatorType(NamedTuple):
@@ -30,6 +30,20 @@ class ActuatorType(NamedTuple):
     lag: ValveSettings | VelocityLoopSettings
     """Natural frequency, damping ratio and delay between what the drive commands and the speed."""
     gains: DriveGainSettings
+    fed: SupplySettings | None = None
+    """The supply, none of an electric drive."""
+
+    @property
+    def supply(self) -> SupplySettings:
+        """The supply; raises TypeError where the actuator is electric."""
+        if self.fed is None:
+            raise TypeError("an electric drive has no supply")
+        return self.fed
+
+    @property
+    def only_pushes(self) -> bool:
+        """It is single-acting."""
+        return isinstance(self.body, ActuatorSettings) and self.body.single_acting
 
     @property
     def electric(self) -> ElectricSettings | None:
@@ -60,7 +74,7 @@ class ActuatorType(NamedTuple):
         """Of the drive, s."""
         if self.gains.valve_lead is not None:
             return self.gains.valve_lead
-        return self.lag.delay + self.lag.damping_ratio / (math.pi * self.lag.natural_frequency)
+        return self.lag.delay + self.lag.low_frequency_lag
 
     @property
     def length_gain(self) -> float:
@@ -77,11 +91,11 @@ class ActuatorType(NamedTuple):
         """Pressure damping where it is known: 0 where nothing measures the force."""
         return 0.0 if self.feedback == "none" else self.gains.pressure_damping
 
-    def no_load_speed(self, supply: SupplySettings | None) -> float:
+    def no_load_speed(self) -> float:
         """Return the speed in m/s without load, its valve fully open or the motor at its maximum."""
         if isinstance(self.body, ElectricSettings):
             return self.body.maximum_speed
-        return no_load_speed(self.body, self.valve, supply)
+        return no_load_speed(self.body, self.valve, self.fed)
 
 
 class Measured(Protocol):
@@ -188,7 +202,9 @@ def no_load_speed(
     if actuator is None or valve is None or supply is None:
         return math.inf
     drop = supply.pressure - supply.return_pressure
-    return valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop) / max(actuator.piston_areas)
+    first, second = actuator.piston_areas
+    flow = valve.count * valve.rated_flow * math.sqrt(drop / valve.rated_pressure_drop)
+    return flow / max(first, second / valve.port_ratio)
 
 
 def force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) -> list[Problem]:
@@ -196,7 +212,7 @@ def force_problems(actuator: ActuatorSettings, supply: SupplySettings | None) ->
     problems: list[Problem] = []
     if supply is None:
         return problems
-    reach = min(actuator.piston_areas) * (supply.pressure - supply.return_pressure)
+    reach = actuator.least_area * (supply.pressure - supply.return_pressure)
     if not (actuator.maximum_force <= 1.05 * reach):
         what = (
             f"is {actuator.maximum_force / 1e3:g} kN, "

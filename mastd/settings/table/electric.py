@@ -15,24 +15,24 @@ from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import (
     Damping,
     Force,
-    Frequency,
     Mass,
     Power,
     Stiffness,
-    Time,
     Velocity,
 )
-from mastd.settings.table.hydraulics import DriveGainSettings, EndStopSettings, Feedback, FrictionSettings
+from mastd.settings.table.hydraulics import (
+    DriveGainSettings,
+    EndStopSettings,
+    Feedback,
+    FrictionSettings,
+    LagSettings,
+)
 
 NO_FEEDBACK: Final = "none"
 
 
-class VelocityLoopSettings(Settings):
+class VelocityLoopSettings(LagSettings):
     """The velocity loop of the amplifier: speed over the speed asked for, as a second-order lag."""
-
-    natural_frequency: Frequency = Field(gt=0)
-    damping_ratio: float = Field(gt=0)
-    delay: Time = Field(ge=0)
 
 
 class ElectricSettings(Settings):

@@ -1,4 +1,4 @@
-"""Settings of the hydraulics: actuator, three-stage valve, supply, and the drive that closes inner loops.
+"""Settings of the hydraulics: actuator, servo valves, and the drive that closes inner loops.
 
 Chamber 1 extends the actuator. All values are nominal ones, which the daemon may know; the simulated plant's
 truth is a settings object of its own.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, Final, Literal
 
+import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from mastd.settings.core.base import Problem, Settings, refuse
+from mastd.arrays import ComplexArray, FloatArray
+from mastd.settings.core.base import Settings
 from mastd.settings.core.quantity import (
     Acceleration,
     Area,
@@ -25,10 +27,8 @@ from mastd.settings.core.quantity import (
     Rate,
     Ratio,
     Stiffness,
-    Temperature,
     Time,
     Velocity,
-    Volume,
 )
 
 PositiveArea = Annotated[Area, Field(gt=0)]
@@ -38,6 +38,8 @@ Feedback = Literal["chamber_pressures", "pressure_difference", "load_cell", "non
 
 EQUAL_AREAS: Final = 1e-3
 """Relative difference up to which piston areas are equal."""
+MAX_VALVES: Final = 3
+"""In parallel on one actuator."""
 
 
 class FrictionSettings(Settings):
@@ -73,11 +75,11 @@ class EndStopSettings(Settings):
 
 
 class ActuatorSettings(Settings):
-    """One double-acting cylinder."""
+    """One cylinder, double-acting, or single-acting where chamber 2 has no area: it then only pushes."""
 
     maximum_force: Force = Field(gt=0)
-    piston_areas: tuple[PositiveArea, PositiveArea]
-    """Chamber 1, which extends the actuator, and chamber 2."""
+    piston_areas: tuple[PositiveArea, Annotated[Area, Field(ge=0)]]
+    """Chamber 1, which extends the actuator, and chamber 2; 0 where that is vented to the tank."""
     dead_length: Length = Field(gt=0)
     """Oil column left in a chamber when the piston stands on that chamber's end stop."""
     bulk_modulus: Pressure = Field(gt=0)
@@ -103,147 +105,96 @@ class ActuatorSettings(Settings):
             )
         return feedback
 
+    @property
+    def single_acting(self) -> bool:
+        """It only pushes."""
+        return not self.piston_areas[1] > 0.0
 
-class ValveSettings(Settings):
-    """One three-stage servo valve with its spool loop closed by the drive."""
+    @property
+    def mean_area(self) -> float:
+        """Area in m² that turns the load pressure into force: the mean of both, of one chamber its own."""
+        first, second = self.piston_areas
+        return first if self.single_acting else 0.5 * (first + second)
+
+    @property
+    def least_area(self) -> float:
+        """The smaller area in m² of those that push or pull."""
+        return self.piston_areas[0] if self.single_acting else min(self.piston_areas)
+
+
+class LagSettings(Settings):
+    """A second-order lag behind a delay, with a first-order one before it where there is a ``pilot``."""
 
     natural_frequency: Frequency = Field(gt=0)
     damping_ratio: float = Field(gt=0)
     delay: Time = Field(ge=0)
+
+    @property
+    def pilot(self) -> float | None:
+        """Corner in Hz of the first-order lag, None without one."""
+        return None
+
+    @property
+    def low_frequency_lag(self) -> float:
+        """Lag in s at low frequencies, without the delay."""
+        pilot = 0.0 if self.pilot is None else 0.5 / (math.pi * self.pilot)
+        return self.damping_ratio / (math.pi * self.natural_frequency) + pilot
+
+    @property
+    def corner_frequency(self) -> float:
+        """Natural frequency in Hz of the second-order lag alone that is as late at low frequencies."""
+        if self.pilot is None:
+            return self.natural_frequency
+        return self.damping_ratio / (math.pi * self.low_frequency_lag)
+
+    def denominator(self, frequency: FloatArray) -> ComplexArray:
+        """Return 1 over the spool's response to its command at ``frequency`` in Hz, without the delay."""
+        ratio = frequency / self.natural_frequency
+        lag = 1.0 + 2j * self.damping_ratio * ratio - ratio**2
+        if self.pilot is not None:
+            lag = lag * (1.0 + 1j * frequency / self.pilot)
+        return np.asarray(lag)
+
+
+class ValveSettings(LagSettings):
+    """The servo valve of an actuator, or several like ones in parallel, spool loops closed by the drive."""
+
+    count: int = Field(default=1, ge=1, le=MAX_VALVES)
+    """Valves in parallel: one command opens all, their flows add; the other data are those of each."""
+    pilot_frequency: Annotated[Frequency, Field(gt=0)] | None = None
+    """Corner of the first-order lag that the further pilot of a four-stage valve adds; without it none."""
     opening_rate: Rate = Field(gt=0)
     """Fastest change of the opening, 1 is fully open."""
     overlap: Ratio = Field(ge=0, lt=0.5)
     """Spool travel on either side of centre that passes no oil."""
     rated_flow: Flow = Field(gt=0)
-    """Flow at full opening and the rated pressure drop over both lands together."""
+    """Flow at full opening and the rated pressure drop over both lands together, half over that of chamber 1.
+    """
+    port_ratio: Ratio = Field(default=1.0, ge=0.2, le=5)
+    """Flow gain of the port of chamber 2 over that of chamber 1; the ratio of the areas keeps both pressure
+    drops alike with a single rod (Merritt 1967)."""
     rated_pressure_drop: Pressure = Field(gt=0)
     saturation: Ratio = Field(gt=0, le=1)
     """Flow at full opening over the flow that the ports alone would pass (valve body); 1 is none."""
 
-
-class AccumulatorSettings(Settings):
-    """All accumulators of the manifold together."""
-
-    volume: Volume = Field(gt=0)
-    precharge: Pressure = Field(gt=0)
-    """Gas pressure without oil."""
-    exponent: float = Field(ge=1, le=2)
-    """Polytropic exponent of the gas."""
-
-    def oil(self, pressure: float) -> float:
-        """Return the oil in m³ that they hold at ``pressure`` in Pa; none at or below precharge.
-
-        Gas of p Vᵏ = constant: V (1 − (precharge/p)^(1/k)).
-        """
-        ratio = min(1.0, self.precharge / pressure)
-        return float(self.volume * (1.0 - ratio ** (1.0 / self.exponent)))
-
-
-class OilSettings(Settings):
-    """The oil in the tank at the start."""
-
-    temperature: Temperature
-    level: Ratio = Field(gt=0, le=1)
-    tank_volume: Annotated[Volume, Field(gt=0)] | None = None
-    """Oil in the tank at level 1; if left out, eight times what the accumulators take, at least 2 m³."""
-    filter_pressure_drop: Pressure = Field(ge=0)
-    """Pressure drop over the return filter at the pump's full flow."""
-
-
-TANK_RATIO: Final = 8.0
-"""Oil in the tank over what the accumulators take, where it is not stated."""
-LEAST_TANK: Final = 2.0
-"""m³."""
-
-
-class SupplyLimitSettings(Settings):
-    """Where the supply is at fault."""
-
-    minimum_pressure: Pressure = Field(gt=0)
-    """Least supply pressure in the high stage."""
-    maximum_flow: Flow = Field(gt=0)
-    """Most that the valves may draw."""
-    maximum_oil_temperature: Temperature
-    minimum_oil_level: Ratio = Field(ge=0, lt=1)
-    maximum_filter_pressure_drop: Pressure = Field(gt=0)
-
-
-class SupplySettings(Settings):
-    """The power pack: pump, accumulators, oil."""
-
-    return_pressure: Pressure = Field(gt=0)
-    low_pressure: Pressure = Field(gt=0)
-    """Supply pressure in the low stage."""
-    pressure: Pressure = Field(gt=0)
-    """Supply pressure in the high stage."""
-    pump_flow: Flow = Field(gt=0)
-    rise_time: Time = Field(gt=0)
-    """Time the supply takes from one stage to the next."""
-    accumulator: AccumulatorSettings
-    oil: OilSettings
-    limits: SupplyLimitSettings
+    @property
+    def port_gain(self) -> float:
+        """Flow of the fully open ports of chamber 1, before saturation, over √Δp in m³/(s √Pa)."""
+        return self.count * self.rated_flow / math.sqrt(0.5 * self.rated_pressure_drop) / self.saturation
 
     @property
-    def tank_volume(self) -> float:
-        """Oil in the tank at level 1, m³."""
-        if self.oil.tank_volume is not None:
-            return self.oil.tank_volume
-        return max(LEAST_TANK, TANK_RATIO * self.accumulator.oil(self.pressure))
+    def bend(self) -> float:
+        """s of φ(o) = o/√(1 + (s o)²), by which the flow saturates."""
+        return math.sqrt(1.0 - self.saturation**2) / self.saturation
 
-    @field_validator("low_pressure", "pressure")
-    @classmethod
-    def _rising(cls, pressure: float, info: ValidationInfo) -> float:
-        below = "low_pressure" if info.field_name == "pressure" else "return_pressure"
-        minimum = info.data.get(below, 0.0)
-        if not (pressure > minimum):
-            raise ValueError(f"is {pressure / 1e5:g} bar, it must be above {below}, {minimum / 1e5:g} bar")
-        return pressure
+    def speed_gain(self, areas: tuple[float, float]) -> float:
+        """Return the speed gain G in m/s per √N on a piston of ``areas``: K₁/√(A₁³ + A₂³ (K₁/K₂)²)."""
+        return self.port_gain / math.sqrt(areas[0] ** 3 + areas[1] ** 3 / self.port_ratio**2)
 
-    @field_validator("accumulator")
-    @classmethod
-    def _precharge_is_reached(
-        cls, accumulator: AccumulatorSettings, info: ValidationInfo
-    ) -> AccumulatorSettings:
-        _below_supply("precharge", accumulator.precharge, info)
-        return accumulator
-
-    @field_validator("limits")
-    @classmethod
-    def _minimum_is_reached(cls, limits: SupplyLimitSettings, info: ValidationInfo) -> SupplyLimitSettings:
-        _below_supply("minimum_pressure", limits.minimum_pressure, info)
-        refuse(
-            _empties_tank(
-                limits, info.data.get("accumulator"), info.data.get("oil"), info.data.get("pressure")
-            )
-        )
-        return limits
-
-
-def _empties_tank(
-    limits: SupplyLimitSettings,
-    accumulator: AccumulatorSettings | None,
-    oil: OilSettings | None,
-    pressure: float | None,
-) -> list[Problem]:
-    """Return whether filling the accumulators takes the tank below its least level."""
-    if accumulator is None or oil is None or oil.tank_volume is None or pressure is None:
-        return []
-    taken = accumulator.oil(pressure)
-    level = oil.level - taken / oil.tank_volume
-    if level >= limits.minimum_oil_level:
-        return []
-    what = (
-        f"is {limits.minimum_oil_level:.0%}, but the accumulators take {1e3 * taken:.0f} L of the tank's "
-        f"{1e3 * oil.tank_volume:.0f} L and leave {level:.0%}"
-    )
-    return [(("minimum_oil_level",), what)]
-
-
-def _below_supply(name: str, pressure: float, info: ValidationInfo) -> None:
-    supply = info.data.get("pressure", math.inf)
-    if not (pressure < supply):
-        what = f"is {pressure / 1e5:g} bar, it must be below the supply's pressure, {supply / 1e5:g} bar"
-        refuse([((name,), what)])
+    @property
+    def pilot(self) -> float | None:
+        """Corner in Hz of the lag of a fourth stage."""
+        return self.pilot_frequency
 
 
 class DriveGainSettings(Settings):
@@ -269,6 +220,8 @@ class ActuatorTypeSettings(ActuatorSettings):
     valve: ValveSettings
     drive: DriveGainSettings | None = None
     """Without it those of the table's drive."""
+    supply: str | None = None
+    """Name of the supply that feeds it, where there are several and the link does not say."""
 
 
 class DriveSettings(DriveGainSettings):

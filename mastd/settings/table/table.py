@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from mastd.settings.core.axes import AXES, Axis
@@ -29,14 +28,14 @@ from mastd.settings.table.actuators import (
 )
 from mastd.settings.table.body import BodySettings
 from mastd.settings.table.electric import ElectricSettings, ElectricTypeSettings
+from mastd.settings.table.fed import strongest, wrong_supplies
 from mastd.settings.table.guides import HELD_STILL, GuideSettings
-from mastd.settings.table.held import condition, left_free, lowest_heave, neutral_vectors
+from mastd.settings.table.held import condition, left_free
 from mastd.settings.table.hydraulics import (
     ActuatorSettings,
     ActuatorTypeSettings,
     DriveSettings,
     Feedback,
-    SupplySettings,
     ValveSettings,
 )
 from mastd.settings.table.limits import LimitSettings
@@ -50,7 +49,9 @@ from mastd.settings.table.sensors import (
     PressureTransducerSettings,
     SensorSettings,
 )
-from mastd.settings.table.supports import MIN_VOLUME, SupportSettings
+from mastd.settings.table.supply import MAX_SUPPLIES, SupplySettings
+from mastd.settings.table.support_checks import lifting, wrong_gas
+from mastd.settings.table.supports import SupportSettings
 
 MAX_LINKS: Final = 24
 
@@ -67,6 +68,8 @@ class LinkSettings(Settings):
     name: Name
     actuator: Name | None = None
     """Its type, one of ``actuators``; none where all are of the one type that ``actuator`` says."""
+    supply: Name | None = None
+    """The one of ``supplies`` that feeds it; if left out, that of its type."""
     table_joint: Point
     """Centre of the joint at the table, in P."""
     base_joint: Point
@@ -109,7 +112,11 @@ class TableSettings(Settings):
     guides: GuideSettings = GuideSettings()
     body: BodySettings
     supply: SupplySettings | None = None
-    """Of the hydraulic actuators; none where all are electric."""
+    """The only one of the hydraulic actuators; none where all are electric."""
+    supplies: Annotated[dict[Name, SupplySettings], Field(max_length=MAX_SUPPLIES)] = Field(
+        default_factory=dict
+    )
+    """Several, by name."""
     electric: ElectricSettings | None = None
     """The electric drive of all links, in place of ``actuator`` and ``valve``."""
     electric_actuators: dict[Name, ElectricTypeSettings] = Field(default_factory=dict)
@@ -138,8 +145,10 @@ class TableSettings(Settings):
     @property
     def types(self) -> tuple[ActuatorType, ...]:
         """The type of each link's actuator, in the order of the links."""
+        packs: list[SupplySettings | None] = [*self.packs.values()] or [None]
+        fed = [packs[number] for number in self.fed_by]
         if self.actuator is not None and self.valve is not None:
-            return (ActuatorType(self.actuator, self.valve, self.drive),) * len(self.links)
+            return tuple(ActuatorType(self.actuator, self.valve, self.drive, supply) for supply in fed)
         if self.electric is not None:
             return (ActuatorType(self.electric, self.electric.velocity_loop, self.drive),) * len(self.links)
         found = {
@@ -148,7 +157,22 @@ class TableSettings(Settings):
         }
         for name, drive in self.electric_actuators.items():
             found[name] = ActuatorType(drive, drive.velocity_loop, drive.drive or self.drive)
-        return tuple(found[link.actuator or ""] for link in self.links)
+        kinds = [found[link.actuator or ""] for link in self.links]
+        return tuple(
+            kind if kind.electric is not None else kind._replace(fed=supply)
+            for kind, supply in zip(kinds, fed, strict=True)
+        )
+
+    @property
+    def packs(self) -> dict[str, SupplySettings]:
+        """The supplies by name, the only one under "", none without hydraulics."""
+        return {"": self.supply} if self.supply is not None else self.supplies
+
+    @property
+    def fed_by(self) -> tuple[int, ...]:
+        """The number of the supply of each link's actuator, in the order of ``packs``; 0 of electric ones."""
+        numbers = {name: number for number, name in enumerate(self.supplies)}
+        return tuple(numbers.get(_supply_name(link, self.actuators), 0) for link in self.links)
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
@@ -179,7 +203,7 @@ class TableSettings(Settings):
         stated = self.limits.velocity
         if stated is not None and not (self.actuators or self.electric_actuators):
             return (stated,) * len(self.links)
-        speeds = (type_.no_load_speed(self.supply) for type_ in self.types)
+        speeds = (type_.no_load_speed() for type_ in self.types)
         return tuple(VELOCITY_RATIO * speed if stated is None else min(stated, speed) for speed in speeds)
 
     @field_validator("links")
@@ -203,6 +227,11 @@ class TableSettings(Settings):
             unknown = _wrong_types(links, kinds)
             one = info.data["actuator"] or info.data["electric"]
             problems += unknown or _wrong_feedback(links, one, kinds, len(freedoms))
+            if "supplies" in info.data:
+                names = [_supply_name(link, info.data["actuators"]) for link in links]
+                own = [link.supply is not None for link in links]
+                fed = [link.actuator not in info.data["electric_actuators"] for link in links]
+                problems += wrong_supplies(names, own, fed, info.data["supplies"])
         refuse(problems)
         return links
 
@@ -212,7 +241,7 @@ class TableSettings(Settings):
         cls, actuator: ActuatorSettings | None, info: ValidationInfo
     ) -> ActuatorSettings | None:
         if actuator is not None:
-            refuse(force_problems(actuator, info.data.get("supply")))
+            refuse(force_problems(actuator, strongest(info.data)))
         return actuator
 
     @field_validator("actuators")
@@ -232,16 +261,19 @@ class TableSettings(Settings):
                 if one not in stated:
                     raise ValueError(f"neither {one} nor actuators are stated: {advice}")
         hydraulic = bool(actuators) or "actuator" in stated
-        if hydraulic and info.data.get("supply", ...) is None:
+        supply, supplies = info.data.get("supply", ...), info.data.get("supplies", {})
+        if supplies and supply is not None:
+            raise ValueError("supply stands beside supplies: state them by name, or supply for the only one")
+        if hydraulic and supply is None and not supplies:
             raise ValueError("supply is missing, and there are hydraulic actuators")
-        if not hydraulic and info.data.get("supply") is not None:
+        if not hydraulic and (info.data.get("supply") is not None or supplies):
             raise ValueError("supply stands there, but all actuators are electric: leave it out")
         twice = sorted(set(actuators) & set(info.data.get("electric_actuators", {})))
         if twice:
             raise ValueError(f"{twice[0]} stands in electric_actuators too: give the types different names")
         problems: list[Problem] = []
         for name, actuator in actuators.items():
-            found = force_problems(actuator, info.data.get("supply"))
+            found = force_problems(actuator, strongest(info.data, actuator.supply))
             problems += [((name, *location), what) for location, what in found]
         refuse(problems)
         return actuators
@@ -287,7 +319,7 @@ class TableSettings(Settings):
         types += [
             (f" of {name}", type_, type_.valve) for name, type_ in info.data.get("actuators", {}).items()
         ]
-        supply = info.data.get("supply")
+        supply = strongest(info.data)
         known = [one for one in types if one[1] is not None]
         electric = {"": info.data.get("electric")}
         electric |= {f" of {name}": type_ for name, type_ in info.data.get("electric_actuators", {}).items()}
@@ -328,7 +360,7 @@ class TableSettings(Settings):
         problems = _repeated([((index, "name"), one.name) for index, one in enumerate(supports)], "name")
         known = info.data
         if {"links", "neutral_position", "limits", "body", "gravity", "freedoms"} <= known.keys():
-            problems += _wrong_gas(supports, known) or _lifting(supports, known)
+            problems += wrong_gas(supports, known) or lifting(supports, known)
         refuse(problems)
         return supports
 
@@ -346,6 +378,12 @@ def _wrong_feedback(
     return transducer_problems(links, feedback) or feedback_problems(feedback, freedoms)
 
 
+def _supply_name(link: LinkSettings, actuators: dict[str, ActuatorTypeSettings]) -> str:
+    """Return the name of the supply that a link or its type states, "" for none."""
+    type_ = actuators.get(link.actuator or "")
+    return link.supply or (type_.supply if type_ is not None else None) or ""
+
+
 def _wrong_types(
     links: tuple[LinkSettings, ...], actuators: dict[str, ActuatorTypeSettings | ElectricTypeSettings]
 ) -> list[Problem]:
@@ -358,45 +396,6 @@ def _wrong_types(
         elif link.actuator is not None and link.actuator not in actuators:
             problems.append(((index, "actuator"), f"{link.actuator!r} is no type of actuators: {known}"))
     return problems
-
-
-def _lowest_heave(known: dict[str, Any]) -> float:
-    """Return the heave in m at which a table of validated settings rests, 0 where guides hold heave."""
-    if "heave" not in known["freedoms"]:
-        return 0.0
-    vectors = neutral_vectors(_joints(known["links"]), known["neutral_position"])
-    return lowest_heave(vectors, np.array([link.stroke for link in known["links"]]))
-
-
-def _wrong_gas(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
-    """Return the supports whose gas the travel of the table would compress to nothing."""
-    pose = {axis: getattr(known["limits"].pose, axis) or 0.0 for axis in known["freedoms"]}
-    heave = max(pose.get("heave", 0.0), -_lowest_heave(known))
-    problems: list[Problem] = []
-    for index, support in enumerate(supports):
-        x, y, _ = support.position
-        travel = heave + abs(x) * pose.get("pitch", 0.0) + abs(y) * pose.get("roll", 0.0)
-        if support.gas is not None and not (travel * support.gas.slope < 1.0 - MIN_VOLUME):
-            what = (
-                f"is {support.gas.volume * 1e3:g} L, but {travel * 1e3:.4g} mm of travel displace "
-                f"{travel * support.gas.area * 1e3:.4g} L: state the volume of piston and vessels at neutral"
-            )
-            problems.append(((index, "gas", "volume"), what))
-    return problems
-
-
-def _lifting(supports: tuple[SupportSettings, ...], known: dict[str, Any]) -> list[Problem]:
-    """Return as a problem that supports lift the bare table off its rest, from where it could not sink."""
-    lowest = _lowest_heave(known)
-    lifted = sum(support.standing(lowest) for support in supports)
-    weight = known["body"].mass * known["gravity"]
-    if not supports or lowest == 0.0 or lifted < weight:
-        return []
-    what = (
-        f"lift {lifted / 1e3:.4g} kN where the table rests, at heave {1e3 * lowest:.4g} mm, and the bare "
-        f"table weighs {weight / 1e3:.4g} kN: it would not sink by itself; lower their forces or stiffness"
-    )
-    return [((), what)]
 
 
 def _serials(links: tuple[LinkSettings, ...]) -> list[Named]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from mastd.arrays import FloatArray
 from mastd.ring.memory import shared_memory
+from mastd.settings.table.supply import MAX_SUPPLIES
 from mastd.settings.table.table import MAX_LINKS
 from mastd.wire.common.layout import Field, Layout
 from mastd.wire.common.vehicle_block import VEHICLE_NUMBERS
@@ -112,8 +113,10 @@ def status_layout(actuators: int) -> Layout:
             Field("level_target", 1, "1", "master gain requested"),
             Field("level_limit", 1, "1", "largest master gain that the check has proved"),
             Field("path_speed", 1, "1", "speed of the profile's time, 1 runs and 0 is paused"),
-            Field("supply_pressure", 1, "Pa", "pressure of the supply"),
+            Field("supply_pressure", 1, "Pa", "pressure of the supply, the least of several"),
             Field("stage", 1, "1", "stage of the supply"),
+            Field("supply_pressures", MAX_SUPPLIES, "Pa", "pressure of each supply, NaN beyond the last"),
+            Field("charged", MAX_SUPPLIES, "1", "oil in its accumulators over that of full ones, likewise"),
             Field("reference", 6, "m, rad", "commanded pose"),
             Field("pose", 6, "m, rad", "pose measured"),
             Field("residual", 1, "m", "sum of the length residuals of the pose"),

@@ -59,7 +59,7 @@ _DISPLACEMENT_POINTS = (
 )
 
 
-def table_layout(actuators: int, accelerometers: int, displacements: int = 0) -> Layout:
+def table_layout(actuators: int, accelerometers: int, supplies: int = 1, displacements: int = 0) -> Layout:
     """Return the layout of the table's description in the hello, nominal values of its settings."""
     n, m, d = actuators, accelerometers, displacements
     return Layout(
@@ -78,9 +78,10 @@ def table_layout(actuators: int, accelerometers: int, displacements: int = 0) ->
             Field("accelerometer_positions", 3 * m, "m", "of each accelerometer in P: x, y, z"),
             Field("accelerometer_directions", 3 * m, "1", "its axis in P, of length 1"),
             Field("gravity", 1, "m/s2", "of the place"),
-            Field("return_pressure", 1, "Pa", "in the return line"),
-            Field("low_pressure", 1, "Pa", "of the supply in the low stage"),
-            Field("high_pressure", 1, "Pa", "of the supply in the high stage"),
+            Field("return_pressure", supplies, "Pa", "in the return line of each supply"),
+            Field("low_pressure", supplies, "Pa", "of each supply in the low stage"),
+            Field("high_pressure", supplies, "Pa", "of each supply in the high stage"),
+            *((Field("fed_by", n, "1", "supply of each actuator, from 1"),) if supplies > 1 else ()),
             *((Field(name, 3 * d, "m", meaning) for name, meaning in _DISPLACEMENT_POINTS) if d else ()),
         ),
     )
@@ -90,13 +91,13 @@ def sample_layout(
     actuators: int,
     accelerometers: int,
     feedback: Sequence[str] | None = None,
-    supply: bool = True,
+    supplies: int = 1,
     displacements: int = 0,
 ) -> Layout:
-    """Return the layout of a sample of so many actuators, accelerometers and displacement transducers.
+    """Return the layout of a sample of so many actuators, accelerometers, supplies, displacement transducers.
 
-    ``feedback`` of each actuator as in the table's settings, two chamber pressures if None; ``supply``: the
-    table has hydraulics. What a table does not have is left out.
+    ``feedback`` of each actuator as in the table's settings, two chamber pressures if None. What a table does
+    not have is left out.
     """
     beside = "length of each displacement transducer beside the actuators"
     kinds = ["chamber_pressures"] * actuators if feedback is None else list(feedback)
@@ -115,7 +116,7 @@ def sample_layout(
             Field("lengths", actuators, "m", "measured length of each actuator"),
             *(Field(name, *rest) for name, rest in zip(FORCE_FIELDS, forces, strict=True) if rest[0]),
             Field("spools", actuators, "1", "valve opening, 1 is fully open to chamber 1"),
-            *(Field(name, 1, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS if supply),
+            *(Field(name, supplies, unit, meaning) for name, unit, meaning in SUPPLY_FIELDS if supplies),
             Field(
                 "accelerometers",
                 accelerometers,

@@ -66,7 +66,15 @@ def loop_part(port: LoopPort, texts: StatusTexts, now_ns: int) -> dict[str, Any]
             "duration_s": finite(scalar("profile_duration")),
             "speed": finite(scalar("path_speed")),
         },
-        "supply": {"pressure_pa": finite(scalar("supply_pressure")), "stage": known(scalar("stage"))},
+        "supply": {
+            "pressure_pa": finite(scalar("supply_pressure")),
+            "stage": known(scalar("stage")),
+            "each": [
+                {"pressure_pa": float(pressure), "charged": finite(float(charged))}
+                for pressure, charged in zip(*map(status.field, ("supply_pressures", "charged")), strict=True)
+                if math.isfinite(pressure)
+            ],
+        },
         "pose": vector(status.field("pose")),
         "reference": vector(status.field("reference")),
         "residual_m": finite(scalar("residual")),

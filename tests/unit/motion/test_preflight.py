@@ -116,11 +116,9 @@ def test_figures_of_a_heave_sine(table: TableSettings) -> None:
     travel, leakage = 4.0 * 95e-4 * amplitude * omega, 4.0 * 5e-12 * weight / 95e-4
     # Vertical actuators only push here, and the others do nothing.
     assert found["pull_force"].worst == pytest.approx(0.0, abs=1.0)
-    assert present(result.oil).peak_flow == pytest.approx(travel + leakage, rel=0.01)
+    assert result.oil[""].peak_flow == pytest.approx(travel + leakage, rel=0.01)
     # A faded sine's mean is that of its window: each fade counts one half.
-    assert present(result.oil).mean_flow == pytest.approx(
-        2.0 / math.pi * travel * 15.0 / 20.0 + leakage, rel=0.01
-    )
+    assert result.oil[""].mean_flow == pytest.approx(2.0 / math.pi * travel * 15.0 / 20.0 + leakage, rel=0.01)
 
 
 @pytest.mark.parametrize("point", ["C", "T"])
@@ -185,10 +183,10 @@ def test_repeats_give_the_times_and_oil_of_the_whole(table: TableSettings) -> No
     thirsty = table.model_copy(update={"supply": smaller})
     once = check(profile(segment), thirsty)
     results = [check(made, thirsty) for made in (repeated, written, whole)]
-    assert 0.0 < present(results[0].oil).least_oil < present(once.oil).least_oil - 3e-3
+    assert 0.0 < results[0].oil[""].least_oil < once.oil[""].least_oil - 3e-3
     for result in results[1:]:
-        assert present(result.oil).least_oil == pytest.approx(present(results[0].oil).least_oil, rel=1e-9)
-        assert present(result.oil).mean_flow == pytest.approx(present(results[0].oil).mean_flow, rel=1e-3)
+        assert result.oil[""].least_oil == pytest.approx(results[0].oil[""].least_oil, rel=1e-9)
+        assert result.oil[""].mean_flow == pytest.approx(results[0].oil[""].mean_flow, rel=1e-3)
         assert limits(result)["accumulator"].time_s == limits(results[0])["accumulator"].time_s
         assert result.duration == pytest.approx(30.0)
 
@@ -201,7 +199,7 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     thirsty = table.model_copy(update={"supply": smaller})
     examiner = Examiner(thirsty, NoPayload())
     short = check(profile(segment), thirsty)
-    used = present(short.oil)
+    used = short.oil[""]
     assert used.mean_flow > smaller.pump_flow
     assert limits(short)["accumulator"].margin > 0.0
     long = check(profile(segment, "repeats: 40\n"), thirsty)

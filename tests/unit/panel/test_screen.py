@@ -30,7 +30,7 @@ DESCRIPTION: dict[str, Any] = {
     "rate_hz": 1000.0,
     "simulated": True,
     "maximum_force_n": 196e3,
-    "supply_pressure_pa": 210e5,
+    "supplies": [{"name": "", "pressure_pa": 210e5}],
     "links": [
         {
             "name": f"vertical {actuator}",
@@ -71,7 +71,7 @@ def status(state: str = "RUNNING", cause: bool = False, **changes: Any) -> dict[
         "residual_m": 45e-6,
         "pose": [0.001, 0.002, 0.00345, 0.01, 0.02, 0.03],
         "reference": [0.001, 0.002, 0.00300, 0.01, 0.02, 0.03],
-        "supply": {"pressure_pa": 207e5, "stage": 2},
+        "supply": {"pressure_pa": 207e5, "stage": 2, "each": [{"pressure_pa": 207e5, "charged": 0.98}]},
         "cycle_time": {
             "window_s": 1.0,
             "compute_s": {"median": 21e-6, "p99": 35e-6, "max": 83e-6},

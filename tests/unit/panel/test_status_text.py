@@ -21,6 +21,7 @@ MEASURED = (
     "following_peak",
     "residual",
     "supply_pressure",
+    "supply_pressures",
     "stage",
 )
 
@@ -43,7 +44,7 @@ def snapshot(monkeypatch: pytest.MonkeyPatch, *unknown: str) -> dict[str, Any]:
 def test_what_is_not_known_is_nil_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     status = snapshot(monkeypatch, *MEASURED)
     assert status["pose"] == [None] * 6
-    assert status["supply"] == {"pressure_pa": None, "stage": None}
+    assert status["supply"] == {"pressure_pa": None, "stage": None, "each": []}
     lines = [text.split(maxsplit=1) for text in page(status).splitlines()]
     said = {words[0]: words[1] for words in lines}
     for name in ("pose", "command", "lengths", "forces"):
@@ -129,3 +130,17 @@ def test_the_figures_of_24_actuators_stand_in_columns_behind_their_numbers(
     assert "  lengths   1–6   8001.00   8002.00   8003.00   8004.00   8005.00   8006.00 mm" in lines
     assert "          19–24   8019.00   8020.00   8021.00   8022.00   8023.00 not known mm" in lines
     assert max(map(len, lines)) < 120
+
+
+def test_several_supplies_are_told_each_and_how_far_they_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = snapshot(monkeypatch)
+    each = [{"pressure_pa": 150e5, "charged": 0.4}, {"pressure_pa": 280e5, "charged": 1.0}]
+    status["supply"] = {"pressure_pa": 150e5, "stage": 1, "each": each}
+    status["state"] = "HIGH"
+    (told,) = (line for line in page(status).splitlines() if line.strip().startswith("supply"))
+    assert told.split(maxsplit=1)[1] == (
+        "1: 150 bar, 2: 280 bar, low; accumulators 40% charged, the table waits for them"
+    )
+    status["state"] = "READY"
+    (told,) = (line for line in page(status).splitlines() if line.strip().startswith("supply"))
+    assert told.endswith("280 bar, low")

@@ -34,7 +34,7 @@ def test_a_table_of_every_kind_reads_back_as_the_same_from_a_record(text: str) -
 def test_a_table_with_electric_drives_alone_has_no_oil() -> None:
     table = read(ELECTRIC)
     assert (table.supply, table.feedback, table.measures_forces) == (None, ("none",), False)
-    assert table.types[0].no_load_speed(None) == 0.665
+    assert table.types[0].no_load_speed() == 0.665
     assert table.types[0].pressure_damping == 0.0
 
 

@@ -93,6 +93,25 @@ def _is_heave(shape: FloatArray) -> bool:
     return bool(size[2] > 5.0 * np.max(np.delete(size, 2)))
 
 
+@pytest.mark.parametrize("hertz", [5.0, 40.0, 120.0])
+def test_a_fourth_stage_lags_by_its_corner_in_loop_and_inverse(hertz: float) -> None:
+    """The response of the loop's spool to its command over that without the stage is 1/(1 + if/f₁)."""
+    assert TABLE.valve is not None
+    corner, s = 150.0, 2j * np.pi * hertz
+    valve = TABLE.valve.model_copy(update={"pilot_frequency": corner})
+    answers = []
+    for table in (TABLE, TABLE.model_copy(update={"valve": valve})):
+        plant = linear_plant(table, 1e-3, 0.0)
+        loop = closed_loop(plant, np.zeros(6), plant.bare)
+        states = np.linalg.solve(s * np.eye(len(loop.fixed)) - loop.fixed, loop.inputs[:, 0])
+        answers.append(states[12 + 3 * 7])
+    expected = 1.0 / (1.0 + 1j * hertz / corner)
+    assert answers[1] / answers[0] == pytest.approx(expected, rel=1e-9)
+    lead = TABLE.types[0]._replace(lag=valve, gains=TABLE.drive.model_copy(update={"valve_lead": None}))
+    without = valve.delay + valve.damping_ratio / (np.pi * valve.natural_frequency)
+    assert lead.valve_lead == pytest.approx(without + 1.0 / (2.0 * np.pi * corner))
+
+
 def test_poses_at_the_ends_are_within_the_strokes() -> None:
     geometry = Geometry.from_settings(TABLE)
     poses = end_poses(TABLE, geometry)
@@ -243,7 +262,7 @@ def test_a_large_table_with_slow_valves_gets_more_time_and_less_bandwidth() -> N
     found = with_computed_settings(large, with_gain(0.0))
     assert found.control.feedforward.bandwidth == pytest.approx(28.0)
     assert (found.moves.velocity, found.moves.brake.distance) == pytest.approx((2.0 / 15.0, 0.4))
-    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((300.0, 600.0))
+    assert (found.timeouts.supply_stage, found.timeouts.lowering) == pytest.approx((180.0, 600.0))
 
 
 def test_what_the_settings_state_stays() -> None:

@@ -31,9 +31,10 @@ def read(text: str = ELECTRIC) -> TableSettings:
 def drive(text: str = ELECTRIC, **truth: float) -> PlantArrays:
     """Return a plant with the power on and its table at neutral."""
     table = read(text)
-    known = PlantTruth(actuators=(ActuatorTruth(link=table.links[0].name, **truth),))
+    actuator = ActuatorTruth.model_validate({"link": table.links[0].name, **truth})
+    known = PlantTruth(actuators=(actuator,))
     block = assemble(table, known, 1e-3, seed=0)
-    block.supply_state[SUPPLY_STATE.power] = 1.0
+    block.supply_state[0, SUPPLY_STATE.power] = 1.0
     return block
 
 
@@ -72,7 +73,7 @@ def test_power_bounds_the_force_at_speed() -> None:
 def test_without_power_a_brake_holds_the_screw_and_a_linear_motor_is_free() -> None:
     for text, holds in ((ELECTRIC, True), (linear_motor(), False)):
         block = drive(text)
-        block.supply_state[SUPPLY_STATE.power] = 0.0
+        block.supply_state[0, SUPPLY_STATE.power] = 0.0
         rate = 1e-3
         force = pushed(block, 0.0, 40, rate)
         friction = float(block.actuator_states[0, ACTUATOR_STATE.friction])

@@ -42,7 +42,7 @@ def table() -> TableSettings:
 
 def without(table: TableSettings, friction: bool, leakage: bool = True) -> TableSettings:
     """Return the table without overlap and friction (unless ``friction``), and maybe without leakage."""
-    actuator, valve, _ = table.types[0]
+    actuator, valve = table.types[0].cylinder, table.types[0].valve
     if not friction:
         none = actuator.friction.model_copy(update={"coulomb": 0.0, "breakaway": 0.0, "viscous": 0.0})
         actuator = actuator.model_copy(update={"friction": none})
@@ -223,7 +223,7 @@ class Kernel:
         block.actuator_states[:, ACTUATOR_STATE.oil_2] = volume * (
             1 + self.second / table.types[0].cylinder.bulk_modulus
         )
-        block.supply_state[SUPPLY_STATE.pressure] = SUPPLY
+        block.supply_state[0, SUPPLY_STATE.pressure] = SUPPLY
 
     @property
     def area(self) -> float:
@@ -420,7 +420,7 @@ def test_a_body_without_actuators_flies_by_newton_and_euler(table: TableSettings
     block = kernel.block
     block.actuator_states[:, (ACTUATOR_STATE.oil_1, ACTUATOR_STATE.oil_2)] = 0.0
     block.actuators[:, (ACTUATOR.stop_stiffness, ACTUATOR.stop_damping)] = 0.0
-    block.supply_state[SUPPLY_STATE.pressure] = 0.0
+    block.supply_state[0, SUPPLY_STATE.pressure] = 0.0
     block.body_state[BODY_STATE.twist : BODY_STATE.twist + 6] = [1.0, -2.0, 4.0, 1.5, -2.0, 2.5]
 
     def state() -> tuple[FloatArray, FloatArray, FloatArray]:

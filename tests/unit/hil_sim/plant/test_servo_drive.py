@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hil_sim.faults import parse
-from hil_sim.plant.block import DRIVE_STATE
+from hil_sim.plant.block import SUPPLY_STATE
 from hil_sim.plant.plant import Plant
 from hil_sim.plant.truth import ActuatorTruth, DeviationTruth, PayloadTruth, PlantTruth
 from mastd.arrays import FloatArray
@@ -355,7 +355,7 @@ def test_a_loss_of_the_pump_lets_it_down_when_the_accumulators_are_empty() -> No
 
 def test_once_starved_it_comes_down_even_if_the_pressure_is_back() -> None:
     player = Player().raised()
-    player.plant._block.drive_state[DRIVE_STATE.filtered_supply] = 0.0
+    player.plant._block.supply_state[0, SUPPLY_STATE.filtered] = 0.0
     player.wait(9.0, player.command)
     assert player.sample.field("supply_pressure")[0] > present(TABLE.supply).limits.minimum_pressure
     assert player.height == pytest.approx(-0.0502, abs=3e-4)
