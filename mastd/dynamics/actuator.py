@@ -182,9 +182,7 @@ def available_force(row: FloatArray, supply: float, load: float, extends: bool) 
 
 @fused_kernel
 def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> float:
-    """Return the opening, beside the overlap, that gives the no-load ``speed`` in m/s under ``load`` N."""
-    if row[ACTUATOR.full_speed] > 0.0:
-        return float(min(max(speed / row[ACTUATOR.full_speed], -1.0), 1.0))
+    """Return the opening of a valve, beside the overlap, for a no-load ``speed`` in m/s under ``load`` N."""
     flow = abs(speed) / (row[ACTUATOR.gain] * math.sqrt(available_force(row, supply, load, speed > 0.0)))
     saturation = row[ACTUATOR.saturation] * flow
     opening = 1.0
@@ -195,9 +193,7 @@ def opening_for(row: FloatArray, speed: float, load: float, supply: float) -> fl
 
 @fused_kernel
 def speed_for(row: FloatArray, opening: float, load: float, supply: float) -> float:
-    """Return the no-load speed in m/s of an ``opening``: the inverse of ``opening_for``."""
-    if row[ACTUATOR.full_speed] > 0.0:
-        return float(min(max(opening, -1.0), 1.0) * row[ACTUATOR.full_speed])
+    """Return the no-load speed in m/s of a valve's ``opening``: the inverse of ``opening_for``."""
     size = min(abs(opening), 1.0)
     bent = row[ACTUATOR.saturation] * size
     flow = size / math.sqrt(1.0 + bent * bent)

@@ -50,7 +50,7 @@ def with_computed_settings(table: TableSettings, daemon: DaemonSettings) -> Daem
     """
     geometry = Geometry.from_settings(table)
     travel = 2.0 * float(geometry.strokes.min())
-    rise = max((supply.rise for supply in table.packs.values()), default=0.0)
+    rise = max((supply.stage_time for supply in table.packs.values()), default=0.0)
     timeouts = _filled(
         daemon.timeouts,
         supply_stage=max(LEAST_SUPPLY_S, min(SUPPLY_FACTOR * rise, rise + MOST_WAITED_S)),

@@ -74,7 +74,10 @@ def note_opening(
         earlier[0, i] = force
         speed = rates[i] + force_rate / oil_spring(rows[i], lengths[i])
         speed += rows[i, ACTUATOR.leak_speed] * force
-        opening = opening_for(rows[i], speed, force, supply_of(rows[i], inputs))
+        if rows[i, ACTUATOR.full_speed] > 0.0:
+            opening = min(max(speed / rows[i, ACTUATOR.full_speed], -1.0), 1.0)
+        else:
+            opening = opening_for(rows[i], speed, force, supply_of(rows[i], inputs))
         openings[i] = mean_over_lap(rows[i], before[i], opening)
         before[i] = opening
 
@@ -106,6 +109,9 @@ def trim_for(
     force_rate: float,
 ) -> float:
     """Return the trim in m/s with which the drive commands ``opening``, errors apart."""
+    if nominal[ACTUATOR.full_speed] > 0.0:
+        asked = nominal[ACTUATOR.full_speed] * opening
+        return asked - drive_speed(nominal, drive, rate, acceleration, force, force_rate)
     load = 0.0
     if drive[DRIVE.orifice] > 0.5:
         load = force + (drive[DRIVE.lead] - drive[DRIVE.offset]) * force_rate

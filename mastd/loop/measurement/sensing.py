@@ -92,7 +92,7 @@ class Sensing:
         n = len(table.links)
         self.sample = sample
         self._packs = table.packs
-        self._pressures = frame.field("sample.supply_pressure") if table.packs else frame.values[:0]
+        self._supply_pressures = frame.field("sample.supply_pressure") if table.packs else frame.values[:0]
         self._command = command
         self.feedback = FeedbackFade(daemon.round_trip, daemon.unasked_motion, daemon.period_ns * 1e-9)
         """How much the acceleration feedback may do."""
@@ -388,7 +388,7 @@ class Sensing:
         """Return the pressure of each supply against its high stage behind a colon, "" without any."""
         told = ", ".join(
             f"{name} {1e-5 * pressure:.0f} of {1e-5 * supply.pressure:.0f} bar".lstrip()
-            for (name, supply), pressure in zip(self._packs.items(), self._pressures, strict=True)
+            for (name, supply), pressure in zip(self._packs.items(), self._supply_pressures, strict=True)
         )
         return f": {told}" if told else ""
 

@@ -18,8 +18,8 @@ LEAST_TANK: Final = 2.0
 """m³."""
 LINE_RATIO: Final = 0.25
 """Flow that lines and filter are made for, over ``limits.maximum_flow``, where the pump gives less."""
-RISE_ROUNDING: Final = 0.95
-"""Share of the time of filling that ``rise_time`` must state at least: the gas law is no better."""
+RISE_ROUNDING: Final = 1.05
+"""Time of filling over ``rise_time`` up to which they count as the same: the gas law is no better."""
 RISE_RATIO: Final = 1.2
 """Time from stage to stage over that of filling, where it is not stated."""
 LEAST_RISE: Final = 2.0
@@ -85,8 +85,8 @@ class SupplySettings(Settings):
     least a quarter of ``limits.maximum_flow``."""
     accumulator: AccumulatorSettings
     rise_time: Annotated[Time, Field(gt=0)] | None = None
-    """Time the supply takes from one stage to the next; if left out, a fifth more than the pump takes to fill
-    the accumulators, at least 2 s."""
+    """Time over which the set pressure rises from one stage to the next; if left out, a fifth more than the
+    pump takes to fill the accumulators, at least 2 s."""
     oil: OilSettings
     limits: SupplyLimitSettings
 
@@ -97,8 +97,13 @@ class SupplySettings(Settings):
 
     @property
     def rise(self) -> float:
-        """Time in s from one stage to the next, as stated or computed."""
+        """Time in s over which the set pressure rises, as stated or computed."""
         return self.rise_time or max(LEAST_RISE, RISE_RATIO * self.charge_time)
+
+    @property
+    def stage_time(self) -> float:
+        """Time in s that a change of stage takes: ``rise``, or that of filling where it is longer."""
+        return self.rise if self.charge_time <= RISE_ROUNDING * self.rise else self.charge_time
 
     @property
     def usable_oil(self) -> float:
@@ -130,6 +135,7 @@ class SupplySettings(Settings):
             f"accumulators {1e3 * self.accumulator.oil(self.pressure):.3g} L, of which "
             f"{1e3 * self.usable_oil:.3g} L down to {self.limits.minimum_pressure / 1e5:g} bar, "
             f"charged in {self.charge_time:.3g} s"
+            + (f", longer than its rise_time, {self.rise:g} s" if self.stage_time > self.rise else "")
         )
 
     @field_validator("low_pressure", "pressure")
@@ -148,22 +154,6 @@ class SupplySettings(Settings):
     ) -> AccumulatorSettings:
         _below_supply("precharge", accumulator.precharge, info)
         return accumulator
-
-    @field_validator("rise_time")
-    @classmethod
-    def _pump_fills_in_time(cls, stated: float | None, info: ValidationInfo) -> float | None:
-        known = info.data
-        if stated is not None and {"accumulator", "pump_flow", "pressure"} <= known.keys():
-            pressure, flow = known["pressure"], known["pump_flow"]
-            filled = known["accumulator"].oil(pressure)
-            needed = filled / flow
-            if not stated >= RISE_ROUNDING * needed:
-                raise ValueError(
-                    f"is {stated:g} s, but the pump takes {needed:.3g} s to fill the accumulators to "
-                    f"{pressure / 1e5:g} bar ({1e3 * filled:.3g} L at {6e4 * flow:g} L/min): state that, or "
-                    "leave it out"
-                )
-        return stated
 
     @field_validator("limits")
     @classmethod

@@ -209,7 +209,7 @@ def test_oil_that_runs_out_late(table: TableSettings) -> None:
     assert 6.0 < limits(long)["accumulator"].time_s < 200.0
     # Independent: the flow series of one play, summed with the pump and the ceiling in plain Python.
     timeline = program(profile(segment), thirsty).timeline()
-    flows = examiner.walk(timeline, all_windows(timeline)).flows[0]
+    flows = examiner.walk(timeline, all_windows(timeline)).flows[0][0]
     oil = full = (
         limits(short)["accumulator"].limit
         + (used.least_oil - limits(short)["accumulator"].limit) / limits(short)["accumulator"].margin
@@ -327,7 +327,7 @@ def test_command_table_and_codes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("mass", "pressure", "lines"),
     [
-        (45.0, 210, [r"mass +80 +71\.95 +t +-11% .*table and payload, at rest +<- exceeded"]),
+        (45.0, 210, [r"mass +80 +68\.35 +t +-17% .*table and payload, at rest +<- exceeded"]),
         (
             45.0,
             201,
@@ -338,7 +338,7 @@ def test_command_table_and_codes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_what_the_table_cannot_carry_is_told_with_its_limit(
     mass: float, pressure: int, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four actuators of 0.9 · 196 kN carry 71.95 t; a quarter of 80 t on 95 cm², 206.5 bar, against 4 bar."""
+    """Four actuators of 0.9 · 196 kN hold 71.95 t, of which 0.95 can be raised; pressure of 80 t on 95 cm²."""
     table, path = tmp_path / "table.yaml", tmp_path / "heavy.yaml"
     text = find("table", "table").read_text(encoding="utf-8")
     table.write_text(text.replace("  pressure: 210 bar", f"  pressure: {pressure} bar"), encoding="utf-8")
