@@ -130,7 +130,7 @@ def settings_are_taken_anew(unit: Unit, process_id: int) -> None:
     lab = unit.lab
     good, table = lab.config.read_text(encoding="utf-8"), lab.table.read_text(encoding="utf-8")
     lab.config.write_text(replaced(good, "^rate: 1 kHz", "rate: 1 mm"), encoding="utf-8")
-    lab.table.write_text(replaced(table, r"rise_time: 2 s ", "rise_time: soon "), encoding="utf-8")
+    lab.table.write_text(replaced(table, r"rise_time: 0.2 s ", "rise_time: soon "), encoding="utf-8")
     code, answer = reload(unit)
     assert (code, answer["accepted"]) == (6, False)
     heading, *lines = answer["reason"].splitlines()

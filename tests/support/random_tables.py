@@ -82,8 +82,7 @@ def random_table(seed: int) -> str:
         f"{ratio * 6 * flow!r} L/min" for ratio in (1.0, 2.0)
     )
     supply["accumulator"]["volume"] = f"{max(100.0, flow / 10.0)!r} L"
-    filled = float(supply["accumulator"]["volume"].split()[0]) / (6 * flow / 60.0)
-    supply["rise_time"] = f"{max(0.2, 0.32 * filled)!r} s"
+    supply["rise_time"] = "0.2 s"
     for gain in ("length_gain", "valve_lead", "pressure_damping"):
         del table["drive"][gain]
     return yaml.safe_dump(json.loads(json.dumps(table)), sort_keys=False)

@@ -38,9 +38,9 @@ def test_named_types_that_are_alike_get_the_commands_of_one_type(tmp_path: Path,
     for text in (None, named_types(gains=gains)):
         if text is not None:
             lab.table.write_text(
-                text.replace("hold_time: 2 s", "hold_time: 0.2 s").replace(
-                    "lowering_speed: 10 mm/s", "lowering_speed: 25 mm/s"
-                ),
+                text.replace("rise_time: 2 s", "rise_time: 0.2 s")
+                .replace("hold_time: 2 s", "hold_time: 0.2 s")
+                .replace("lowering_speed: 10 mm/s", "lowering_speed: 25 mm/s"),
                 encoding="utf-8",
             )
         code, document = lab.play(profile, *options)

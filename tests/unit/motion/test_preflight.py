@@ -338,7 +338,7 @@ def test_command_table_and_codes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_what_the_table_cannot_carry_is_told_with_its_limit(
     mass: float, pressure: int, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four actuators of 0.9 · 196 kN hold 71.95 t, of which 0.95 can be raised; pressure of 80 t on 95 cm²."""
+    """Four actuators of 0.9 · 196 kN hold 71.95 t, of which 0.95 can be raised; pressure: 80 t on 95 cm²."""
     table, path = tmp_path / "table.yaml", tmp_path / "heavy.yaml"
     text = find("table", "table").read_text(encoding="utf-8")
     table.write_text(text.replace("  pressure: 210 bar", f"  pressure: {pressure} bar"), encoding="utf-8")
