@@ -111,7 +111,7 @@ def trim_for(
     """Return the trim in m/s with which the drive commands ``opening``, errors apart."""
     if nominal[ACTUATOR.full_speed] > 0.0:
         asked = nominal[ACTUATOR.full_speed] * opening
-        return asked - drive_speed(nominal, drive, rate, acceleration, force, force_rate)
+        return float(asked - drive_speed(nominal, drive, rate, acceleration, force, force_rate))
     load = 0.0
     if drive[DRIVE.orifice] > 0.5:
         load = force + (drive[DRIVE.lead] - drive[DRIVE.offset]) * force_rate
